@@ -101,10 +101,17 @@ fn two_sessions_that_clones_bound_to_one_branch_are_a_conflict_of_both() {
     all.loopx(0, &["use", ID]).ok();
     all.loopx(1, &["use", "other"]).ok();
     all.sync(0).ok();
-    all.sync(1)
-        .says(&format!("the branch main is bound to {ID} and to other"))
-        .says("git loopx use")
-        .ok();
+    let whole = all
+        .sync(1)
+        .says(&format!("the branch main is bound to {ID} and to other"));
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx sync origin
+    Person 0: auth-timeout  in clarify, 1 binding
+    loopx and origin: 1 commit merged, 2 commits pushed
+    --- stderr
+    warning: the branch main is bound to auth-timeout and to other: the gates of these sessions stay closed until only one session is bound to the branch (e.g. git loopx use auth-timeout --branch main)
+    --- exit 0
+    ");
     all.sync(0).ok();
     all.assert_agreed();
     for at in 0..2 {
@@ -139,10 +146,14 @@ fn g16_a_protected_branch_is_bound_to_no_session() {
     let s = started("[gates]\nprotected = [\"main\"]\n");
     server(&s);
     s.git(&["switch", "--quiet", "main"]).ok();
-    s.loopx(&["start", "Zed"])
-        .fails_with(1)
-        .says("the branch main is protected")
-        .says("git loopx start --no-branch Zed");
+    insta::assert_snapshot!(s.loopx(&["start", "Zed"]).steady(), @"
+    $ git-loopx start Zed
+    --- stderr
+    refused: the branch main is protected: no session can be bound to it
+
+    hint: git switch -c zed  and start there, or: git loopx start --no-branch Zed
+    --- exit 1
+    ");
     s.loopx(&["use", "demo"])
         .fails_with(1)
         .says("the branch main is protected");
@@ -160,10 +171,19 @@ fn g16_a_protected_branch_is_bound_to_no_session() {
     ])
     .ok();
     s.loopx(&["start", "--branch", "main", "Eve"]).ok();
-    push(&s, &["loopx"])
-        .fails_with(1)
-        .says("branch_protected")
-        .says("session eve is bound to main");
+    insta::assert_snapshot!(push(&s, &["loopx"]).steady(), @"
+    $ git push --quiet --no-verify origin loopx
+    --- stderr
+    remote: refused: this push is refused, for 1 reason [branch_protected]
+    remote:   branch_protected 0000000000 eve: start: session eve is bound to main, which is protected: no session can be
+    remote:     git loopx fsck, or: git loopx sync
+    remote:
+    remote: hint: git loopx verify  (and push the loopx branch, if the sessions are not there yet)
+    To ../remote.git
+     ! [remote rejected] loopx -> loopx (pre-receive hook declined)
+    error: failed to push some refs to '../remote.git'
+    --- exit 1
+    ");
     s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
     s.loopx(&["doctor", "--accept"]).ok();
     s.git(&["switch", "--quiet", "demo"]).ok();

@@ -28,10 +28,67 @@ fn every_setting_says_where_it_comes_from() {
     of("gates.stages.plan", "\"refuse\"", "default");
     of("loopx.target", "\"main\"", "git config --local");
     assert_eq!(out.json()["session"], "demo");
-    s.loopx(&["config", "show"])
-        .says("gates.out_of_scope = \"refuse\"  (loopx.toml)")
-        .says("of session demo")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["config", "show"]).steady(), @r#"
+    $ git-loopx config show
+    approve.agents = []  (default)
+    approve.by = {}  (default)
+    approve.deny = []  (default)
+    approve.independent = []  (default)
+    approve.required = {}  (default)
+    approve.revoked = "loopx.revoked"  (default)
+    approve.roles = {}  (default)
+    approve.signed = []  (default)
+    approve.signers = "loopx.signers"  (default)
+    approve.take_back = []  (default)
+    approve.touched = []  (default)
+    archive.evidence = "require"  (default)
+    artifacts.language = "off"  (default)
+    artifacts.max_bytes = 1048576  (default)
+    backlog.follows = {}  (default)
+    backlog.kinds = []  (default)
+    backlog.limits = {}  (default)
+    backlog.prefix = "lx"  (default)
+    backlog.resolve = []  (default)
+    backlog.take = []  (default)
+    backlog.wip = 0  (default)
+    build.lanes = ["execution"]  (default)
+    build.regression = false  (default)
+    changelog.fragments = ""  (default)
+    checks = {}  (default)
+    context.manifest = "require"  (default)
+    evidence.by = []  (default)
+    gates.always_allow = ["specs/**","docs/**","*.md","loopx.toml"]  (default)
+    gates.out_of_scope = "refuse"  (loopx.toml)
+    gates.protected = []  (default)
+    gates.stages.build = "allow"  (default)
+    gates.stages.clarify = "refuse"  (default)
+    gates.stages.done = "refuse"  (default)
+    gates.stages.plan = "refuse"  (default)
+    gates.stages.review = "refuse"  (default)
+    gates.target = null  (default)
+    gates.task_files = "allow"  (default)
+    intent.contract = "require"  (default)
+    intent.coverage = "require"  (default)
+    landing.backport = []  (default)
+    landing.exception = []  (default)
+    paths.adr = "docs/adr"  (default)
+    paths.pipelines = "loopx/pipelines"  (default)
+    paths.prompts = "loopx/prompts"  (default)
+    paths.rules = "docs/rules"  (default)
+    paths.specs = "specs"  (default)
+    paths.templates = "loopx/templates"  (default)
+    policy.strict = false  (default)
+    profiles = {}  (default)
+    review.independence = "record"  (default)
+    review.signed = false  (default)
+    rules.budget = 32768  (default)
+    rules.categories = []  (default)
+    secrets.allow = []  (default)
+    start.profile = null  (default)
+    loopx.target = "main"  (git config --local)
+    from base 0000000000 of session demo
+    --- exit 0
+    "#);
     // The base of the session counts, until another commit is asked for.
     s.write("loopx.toml", "[gates]\nout_of_scope = \"allow\"\n");
     commit(&s, "docs/a", "a document").ok();
@@ -88,11 +145,34 @@ fn a_key_that_is_not_known_is_warned_of_and_holds_where_it_could_open_a_gate() {
         let json = s.loopx(&[args, &["--json"]].concat()).json();
         assert_eq!(json["warnings"].as_array().map(Vec::len), Some(2));
     }
-    s.loopx(&["doctor"])
-        .says("note    policy")
-        .says(spec)
-        .says("git loopx config schema")
-        .ok();
+    let whole = s.loopx(&["doctor"]).says(spec);
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx doctor
+    ok      git        git version $GIT
+    ok      worktree   the worktree is in the folder that git recorded
+    ok      identity   Ada Author <ada@example.org>
+    note    fsync      loopx.fsync is off: a power cut can take the newest steps away
+                       -> git config loopx.fsync true
+    ok      settings   every setting has a valid value
+    note    policy     loopx.toml at HEAD:4: the key `telemetry` is not known; it is passed over; loopx.toml at HEAD:2: the key `paths.spec` is not known, the nearest is `paths.specs`; it is passed over
+                       -> git loopx config schema  (the keys that there are)
+    ok      signers    each key is for named people only
+    ok      branch     `loopx` at 0000000000
+    ok      shadow     refs/loopx/shadow/loopx at 0000000000
+    ok      lock       nobody is writing
+    ok      ref_locks  none
+    ok      leftovers  none
+    ok      landings   all finished
+    ok      displaced  nothing was put aside
+    ok      copies     every working copy belongs to a session
+    ok      sessions   1 active, all whole
+    ok      bases      each session starts from a commit that is here
+    ok      bindings   the branch of each session is here
+    ok      hooks      3 fire
+    ok      merge_drivers every merge driver that .gitattributes names is set up
+    ok      old_roots  no root of loopx 0.x is there
+    --- exit 0
+    ");
     // Hooks have nothing to say of it.
     let out = commit(&s, "docs/a", "a document");
     assert_eq!(out.stderr, "", "{out}");
@@ -107,10 +187,22 @@ fn a_key_that_is_not_known_is_warned_of_and_holds_where_it_could_open_a_gate() {
         s.loopx(&args).says("\"code\": \"policy_invalid\"")
     };
     policy("[gates]\nprotect = [\"main\"]\n");
-    start()
-        .fails_with(1)
-        .says("the nearest is `gates.protected`")
-        .says("a newer git loopx may know it");
+    insta::assert_snapshot!(start().steady(), @r#"
+    $ git-loopx --json start other --no-branch
+    --- stderr
+    {
+      "error": {
+        "blockers": [],
+        "code": "policy_invalid",
+        "exit": 1,
+        "help": "mend the key on the branch that the session starts from, or install a newer git loopx",
+        "kind": "refused",
+        "message": "loopx.toml at 0000000000:2: the key `gates.protect` is not known, the nearest is `gates.protected`; a newer git loopx may know it, and to pass over it could open a gate"
+      },
+      "schema": 1
+    }
+    --- exit 1
+    "#);
     s.loopx(&["doctor"]).fails_with(1).says("gates.protect");
     s.loopx(&["verify", "--policy-from", "HEAD"])
         .fails_with(1)

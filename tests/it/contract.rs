@@ -165,12 +165,31 @@ fn a_path_out_of_scope_is_held_by_hook_verify_and_review_as_one_outside_of_the_s
     s.loopx(&["take"]).ok();
     s.loopx(&["task", "done"]).ok();
     s.loopx(&["approve", "--enter"]).ok();
-    s.loopx(&["review", "--show"])
-        .says("src/gen/a.rs")
-        .says("outside the plan's scope (src/**, lib/** but src/gen/**, docs/**)")
-        .says("done when\n  The old API is gone\n")
-        .says("constraints\n  No caller has to change\n")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["review", "--show"]).steady(), @"
+    $ git-loopx review --show
+    demo  3 commits by Ada Author since 0000000000, 3 files, +3 -0
+      0000000000 more (Ada Author, name not proven)
+      0000000000 more (Ada Author, name not proven)
+      0000000000 more (Ada Author, name not proven)
+      docs/a.md     +1 -0  outside the plan's scope (src/**, lib/** but src/gen/**, docs/**)
+      src/b.rs      +1 -0
+      src/gen/a.rs  +1 -0  outside the plan's scope (src/**, lib/** but src/gen/**, docs/**)
+    constraints
+      No caller has to change
+    execution criteria
+      One module a commit
+    done when
+      The old API is gone
+    checks on 0000000000
+      passed   approved-plan  the plan was approved for build
+      passed   A  true
+    you are author and committer and builder of the reviewed code: your verdict is recorded as not independent
+    read: git diff 0000000000..0000000000
+    read it first; to send it back:
+    git loopx review --verdict request-changes --target build --reason 'it has to be mended'
+    next: git loopx review --verdict approve
+    --- exit 0
+    ");
     let shown = s.loopx(&["review", "--show", "--json"]).json();
     assert_eq!(
         shown["contract"]["definition_of_done"],

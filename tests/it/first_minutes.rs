@@ -114,18 +114,54 @@ fn a_word_that_no_task_can_have_is_refused_with_the_nearest() {
     let s = planning(&[]);
     let list = format!(".loopx/{DEMO}/tasks.jsonl");
     let before = s.read(&list);
-    for (option, word, nearest) in [
-        ("--type", "feture", "feature"),
-        ("--kind", "wrk", "work"),
-        ("--priority", "hihg", "high"),
-        ("--effort", "smal", "small"),
-        ("--stage", "biuld", "build"),
+    let mut all = String::new();
+    for (option, word) in [
+        ("--type", "feture"),
+        ("--kind", "wrk"),
+        ("--priority", "hihg"),
+        ("--effort", "smal"),
+        ("--stage", "biuld"),
     ] {
-        let out = s.loopx(&["task", "add", "One", option, word]).fails_with(2);
-        let said = &out.stderr;
-        assert!(said.contains(&format!("found `{word}`")), "{out}");
-        assert!(said.contains(&format!("the nearest is {nearest}")), "{out}");
+        let out = s.loopx(&["task", "add", "One", option, word]);
+        all.push_str(&out.steady());
+        all.push_str("\n\n");
     }
+    insta::assert_snapshot!(all, @"
+    $ git-loopx task add One --type feture
+    --- stderr
+    error: --type WORD: expected one of feature, enhancement, fix, refactor, testing, infrastructure, docs, chore, found `feture`; the nearest is feature
+
+    hint: git loopx help task add
+    --- exit 2
+
+    $ git-loopx task add One --kind wrk
+    --- stderr
+    error: --kind WORD: expected one of work, decision, checkpoint, goal, found `wrk`; the nearest is work
+
+    hint: git loopx help task add
+    --- exit 2
+
+    $ git-loopx task add One --priority hihg
+    --- stderr
+    error: --priority WORD: expected one of critical, high, medium, low, backlog, found `hihg`; the nearest is high
+
+    hint: git loopx help task add
+    --- exit 2
+
+    $ git-loopx task add One --effort smal
+    --- stderr
+    error: --effort WORD: expected one of small, medium, large, found `smal`; the nearest is small
+
+    hint: git loopx help task add
+    --- exit 2
+
+    $ git-loopx task add One --stage biuld
+    --- stderr
+    error: --stage STAGE: expected one of clarify, plan, build, review, done, found `biuld`; the nearest is build
+
+    hint: git loopx help task add
+    --- exit 2
+    ");
     assert_eq!(s.read(&list), before);
     s.loopx(&["task", "add", "One", "--type", "fix"]).ok();
     s.loopx(&["task", "edit", "TASK-001", "--type", "feture"])

@@ -214,11 +214,17 @@ fn f10_an_attempt_that_failed_before_its_turn_counts_and_is_named() {
     assert_eq!(status_of(&all, "B"), "failed");
     assert_eq!(status_of(&all, "D"), "skipped");
     let named = "`fail` of B by Mallory";
-    loopx(&all, &["fsck"])
-        .says(named)
-        .says("should be looked at: it was written while B, by the list of now, waited for A")
-        .says("task show B")
-        .ok();
+    let whole = loopx(&all, &["fsck"]).says(named);
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx -s demo fsck
+    1 active session, all whole (1 looked at, 0 known from before, 9 commits)
+    next: git loopx -s demo task show B
+    --- stderr
+    warning: commit 0000000000 is about no session, and changes demo
+    warning: commit 0000000000 is about no session, and changes demo
+    warning: demo: `fail` of B by Mallory (@6) should be looked at: it was written while B, by the list of now, waited for A (skipped)
+    --- exit 0
+    ");
     // What leads on takes nothing of anybody, and an honest attempt that fails is not named.
     loopx(&all, &["task", "retry", "B", "--reason", "nobody tried"]).ok();
     assert_eq!(status_of(&all, "D"), "pending");

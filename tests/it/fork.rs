@@ -34,10 +34,12 @@ fn import(s: &Sandbox, from: &Sandbox, more: &[&str]) -> Output {
 #[test]
 fn a_session_of_a_fork_comes_alone_is_reviewed_here_and_lands() {
     let (s, fork) = forked();
-    import(&s, &fork, &["--session", "feature"])
-        .says("taken in")
-        .says("refs/heads/feature:refs/heads/feature")
-        .ok();
+    insta::assert_snapshot!(import(&s, &fork, &["--session", "feature"]).steady(), @"
+    $ git-loopx import --from $OTHER/a fork --session feature
+    feature: 14 operations taken in (0000000000)
+    next: git fetch '$OTHER/a fork' refs/heads/feature:refs/heads/feature   (the commits of the session)
+    --- exit 0
+    ");
     let known = operations(&s, "feature");
     assert_eq!(known.len(), operations(&fork, "feature").len());
     let log = s.git(&["log", "-p", "loopx"]).ok();
@@ -58,10 +60,13 @@ fn a_session_of_a_fork_comes_alone_is_reviewed_here_and_lands() {
     ];
     s.loopx(&range).ok();
     let sessions = ["verify", "--sessions", "main..feature", "--onto", "main"];
-    s.loopx(&sessions)
-        .fails_with(1)
-        .says("a commit there says that it was made again from it")
-        .says("git -c loopx.sync=linear loopx verify --sessions");
+    insta::assert_snapshot!(s.loopx(&sessions).steady(), @"
+    $ git-loopx verify --sessions main..feature --onto main
+    0000000000 error state_not_on_branch: state 0000000000 is not on `loopx`: a commit there says that it was made again from it, as an import from a fork and a linear sync do
+    loopx: 21 commits, 1 pin, 1 error
+    now: where that is done here: git -c loopx.sync=linear loopx verify --sessions
+    --- exit 1
+    ");
     s.git(&["config", "loopx.sync", "linear"]).ok();
     s.loopx(&sessions).ok();
     s.loopx(&["fsck"]).ok();
@@ -87,10 +92,15 @@ fn an_import_from_a_fork_that_cannot_be_says_what_leads_on_and_changes_nothing()
     s.loopx(&["import", "--from=--upload-pack=touch x", "-s", "feature"])
         .fails_with(2)
         .says("expected the address");
-    s.loopx(&["import", "--from", "../nowhere", "-s", "feature"])
-        .fails_with(1)
-        .says("expected the address of a repository, or the name of a remote, found `../nowhere`")
-        .says("hint: git remote -v  (shows the remotes)");
+    let whole = s.loopx(&["import", "--from", "../nowhere", "-s", "feature"]);
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx import --from ../nowhere -s feature
+    --- stderr
+    refused: expected the address of a repository, or the name of a remote, found `../nowhere`: fetch loopx from ../nowhere: the repository is not there, or is not open to you ('../nowhere' does not appear to be a git repository; Could not read from remote repository.)
+
+    hint: git remote -v  (shows the remotes)
+    --- exit 1
+    ");
     let bare = Sandbox::new();
     import(&s, &bare, &["-s", "feature"])
         .fails_with(4)
@@ -105,10 +115,14 @@ fn an_import_from_a_fork_that_cannot_be_says_what_leads_on_and_changes_nothing()
         .fails_with(1)
         .says("brings damage that is not here");
     crate::support::store::tamper(&fork, "sessions/feature/state.json", Some(b"{}"));
-    import(&s, &fork, &["-s", "feature"])
-        .fails_with(1)
-        .says("cannot be taken in")
-        .says("ask its owner to run: git loopx fsck");
+    insta::assert_snapshot!(import(&s, &fork, &["-s", "feature"]).steady(), @"
+    $ git-loopx import --from $OTHER/a fork -s feature
+    --- stderr
+    refused: session feature of $OTHER/a fork cannot be taken in: commit 0000000000: sessions/feature/state.json:1:2: not a record of git loopx: missing field `format` at line 1 column 2
+
+    hint: ask its owner to run: git loopx fsck
+    --- exit 1
+    ");
     assert_eq!(s.git(&["rev-parse", "loopx"]).line(), tip);
     assert_eq!(s.git(&["for-each-ref", "refs/loopx/import"]).ok(), "");
 }

@@ -148,11 +148,20 @@ fn n17_paths_of_a_card_are_opened_from_the_folder_that_it_is_read_in() {
     let below = s.path().join("src/deep");
     std::fs::create_dir_all(&below).expect("a folder");
     let at = |line: &str| s.loopx_in(&below, &line.split(' ').collect::<Vec<_>>());
-    at("take")
-        .says("outputs | ../../.loopx/demo/tasks/A/a.md")
-        .says("files   | ../a.rs")
-        .says("read    | ../../.loopx/demo/tasks/B/b.md")
-        .ok();
+    insta::assert_snapshot!(at("take").steady(), @"
+    $ git-loopx take
+    A  Do A
+      for     | demo
+      until   | it is there
+      proof   | true
+      files   | ../a.rs
+      outputs | ../../.loopx/demo/tasks/A/a.md
+      read    | ../../.loopx/demo/tasks/B/b.md (not there)
+    demo: A is yours for 2 hours more
+    now: write ../../.loopx/demo/tasks/A/a.md, which A leaves, then: git loopx task done A
+         or: git loopx task fail A --reason 'it does not pass'  or: git loopx task release A
+    --- exit 0
+    ");
     at("next")
         .says("write ../../.loopx/demo/tasks/A/a.md")
         .fails_with(6);

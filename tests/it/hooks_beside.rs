@@ -131,10 +131,19 @@ fn h11_simple_git_hooks_is_known_and_a_hook_that_it_deletes_is_missed() {
         "{\"simple-git-hooks\": {\"pre-commit\": \"true\"}}\n",
     );
     let out = s.loopx(&["hooks", "install"]);
-    out.says("simple-git-hooks replaces or deletes the pre-push hook")
-        .says("`simple-git-hooks` of package.json")
-        .says("git-loopx hook pre-push \\\"$@\\\"")
-        .ok();
+    insta::assert_snapshot!(out.steady(), @r#"
+    $ git-loopx hooks install
+    write $ROOT/repo/.git/hooks/pre-commit
+    write $ROOT/repo/.git/hooks/commit-msg
+    write $ROOT/repo/.git/hooks/pre-push
+    installed
+    next: git loopx init
+    --- stderr
+    warning: simple-git-hooks replaces or deletes the pre-commit hook whenever it runs: `git loopx hooks status` tells. It can call git loopx itself; add to `simple-git-hooks` of package.json (before a command of your own, with `; `): "pre-commit": "PATH=$PATH:$BIN git-loopx hook pre-commit \"$@\" || test $? -eq 127 || exit 1"
+    warning: simple-git-hooks replaces or deletes the commit-msg hook whenever it runs: `git loopx hooks status` tells. It can call git loopx itself; add to `simple-git-hooks` of package.json (before a command of your own, with `; `): "commit-msg": "PATH=$PATH:$BIN git-loopx hook commit-msg \"$@\" || test $? -eq 127 || exit 1"
+    warning: simple-git-hooks replaces or deletes the pre-push hook whenever it runs: `git loopx hooks status` tells. It can call git loopx itself; add to `simple-git-hooks` of package.json (before a command of your own, with `; `): "pre-push": "PATH=$PATH:$BIN git-loopx hook pre-push \"$@\" || test $? -eq 127 || exit 1"
+    --- exit 0
+    "#);
     hooks_status(&s).ok();
     let doctor = || s.loopx(&["doctor", "--json"]).json();
     let hooks_of = |doctor: serde_json::Value| {
@@ -145,11 +154,20 @@ fn h11_simple_git_hooks_is_known_and_a_hook_that_it_deletes_is_missed() {
     assert_eq!(hooks_of(doctor()), "fine");
 
     simple_git_hooks_runs(&s, &serde_json::json!({"pre-commit": "true"}));
-    hooks_status(&s)
-        .fails_with(1)
-        .says("simple-git-hooks put its own there")
-        .says("simple-git-hooks deletes hooks that it does not know")
-        .says("repair: git loopx hooks install");
+    insta::assert_snapshot!(hooks_status(&s).steady(), @"
+    $ git-loopx hooks status
+    $ROOT/repo
+      pre-commit   none     gone
+          it was installed here and is gone: simple-git-hooks put its own there
+          repair: git loopx hooks install
+      commit-msg   none     gone
+          it was installed here and is gone: simple-git-hooks deletes hooks that it does not know
+          repair: git loopx hooks install
+      pre-push     none     gone
+          it was installed here and is gone: simple-git-hooks deletes hooks that it does not know
+          repair: git loopx hooks install
+    --- exit 1
+    ");
     let status = s.loopx(&["hooks", "status", "--json"]).json();
     assert_eq!(
         (&status["installed"], &status["ok"]),
@@ -244,11 +262,28 @@ fn h12_husky_in_a_linked_worktree_without_its_folder_is_absent() {
     doctor().says("3 not proven");
     let linked = s.root().join("linked");
     s.git(&["worktree", "add", "--quiet", "../linked"]).ok();
-    let status = hooks_status(&s)
-        .fails_with(1)
-        .says("absent")
-        .says("commits pass unchecked")
-        .says("repair: npx husky  (in that worktree)");
+    let status = hooks_status(&s);
+    insta::assert_snapshot!(status.steady(), @"
+    $ git-loopx hooks status
+    $ROOT/repo
+      pre-commit   manager  unproven  .husky/pre-commit
+          not proven: to run it would run the manager's other hooks
+      commit-msg   manager  unproven  .husky/commit-msg
+          not proven: to run it would run the manager's other hooks
+      pre-push     manager  unproven  .husky/pre-push
+          not proven: to run it would run the manager's other hooks
+    $ROOT/linked
+      pre-commit   manager  absent    .husky/pre-commit
+          git finds no hook in `$ROOT/linked/.husky/_` that comes to the line in .husky/pre-commit: commits pass unchecked
+          repair: npx husky  (in that worktree)
+      commit-msg   manager  absent    .husky/commit-msg
+          git finds no hook in `$ROOT/linked/.husky/_` that comes to the line in .husky/commit-msg: commits pass unchecked
+          repair: npx husky  (in that worktree)
+      pre-push     manager  absent    .husky/pre-push
+          git finds no hook in `$ROOT/linked/.husky/_` that comes to the line in .husky/pre-push: commits pass unchecked
+          repair: npx husky  (in that worktree)
+    --- exit 1
+    ");
     assert_eq!(status.stdout.matches("absent").count(), EVENTS.len());
     doctor().fails_with(1).says("3 do not fire");
     s.loopx_in(&linked, &["hooks", "install"])
@@ -348,10 +383,20 @@ fn h14_lines_in_a_folder_of_all_repositories_are_whole_and_count_once_they_stand
     global(&["commit", "-m", "x"])
         .fails_with(1)
         .says("takes no code");
-    global(&["hooks", "uninstall"])
-        .fails_with(1)
-        .says(&format!("take out of {}", dir.join("pre-push").display()))
-        .says("git-loopx hook pre-push");
+    let whole = global(&["hooks", "uninstall"])
+        .says(&format!("take out of {}", dir.join("pre-push").display()));
+    insta::assert_snapshot!(whole.steady(), @r#"
+    $ git-loopx hooks uninstall
+    --- stderr
+    refused: git loopx wrote no hook here; lines that call it stand in files that it does not write
+      take out of $ROOT/global hooks/pre-commit:
+        PATH=$PATH:$BIN git-loopx hook pre-commit "$@" || test $? -eq 127 || exit 1
+      take out of $ROOT/global hooks/commit-msg:
+        PATH=$PATH:$BIN git-loopx hook commit-msg "$@" || test $? -eq 127 || exit 1
+      take out of $ROOT/global hooks/pre-push:
+        PATH=$PATH:$BIN git-loopx hook pre-push "$@" || test $? -eq 127 || exit 1
+    --- exit 1
+    "#);
     // One line that is missing is the only one that is asked for.
     s.script(dir.join("pre-push"), "#!/bin/sh\ntrue\n");
     let out = global(&["hooks", "install", "--json"]).fails_with(1);

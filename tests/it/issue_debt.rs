@@ -30,12 +30,24 @@ fn left() -> Sandbox {
 #[test]
 fn s37_what_tasks_left_is_told_and_becomes_issues_once() {
     let s = left();
-    words(&s, "pipeline retro")
-        .says("left      DEV, deferred: rotation")
-        .says("left      DEV, caveat: slow")
-        .says("left      VERIFY, deferred: phones")
-        .says("git loopx issue create --debt")
-        .ok();
+    insta::assert_snapshot!(words(&s, "pipeline retro").steady(), @"
+    $ git-loopx pipeline retro
+    S1  patch  1 of 1 done (100%)
+    time      1 s in the middle, 1 s at most
+    reworks   0, 0 of them repairs that gates inserted
+    conflicts 0
+    well      DEV
+    S2  patch  1 of 1 done (100%)
+    time      1 s in the middle, 1 s at most
+    reworks   0, 0 of them repairs that gates inserted
+    conflicts 0
+    well      VERIFY
+    left      DEV, deferred: rotation
+    left      DEV, caveat: slow
+    left      VERIFY, deferred: phones
+    to make issues of what was left: git loopx issue create --debt
+    --- exit 0
+    ");
     let retro = words(&s, "pipeline retro --json").json();
     assert_eq!(retro["debt"][1]["kind"], "caveat");
     assert_eq!(retro["file"], "git loopx issue create --debt");

@@ -337,14 +337,32 @@ fn verify_explains_what_covers_each_commit_and_path() {
         s.loopx(&args)
     };
     let out = explain(&made, false);
-    out.says(&format!("E {} a document: always allowed", &beside[..10]))
-        .says("    README.md")
+    let whole = out
+        .says(&format!("E {} a document: always allowed", &beside[..10]))
         .says(&format!(
             "S {} Ten minutes, with other words (#1): demo as one commit",
             &made[..10]
-        ))
-        .says("    src/a.rs")
-        .ok();
+        ));
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx verify main..0000000000000000000000000000000000000000 --policy-from=main --onto=main --explain
+    E 0000000000 a document: always allowed
+        README.md
+    S 0000000000 Ten minutes, with other words (#1): demo as one commit
+        src/a.rs
+        src/b.rs
+        src/old.rs
+    demo approver of clarify->plan: Ada Author <ada@example.org> (name not proven)
+    demo approver of plan->build: Ada Author <ada@example.org> (name not proven)
+    demo approver of build->review: Ada Author <ada@example.org> (name not proven)
+    demo approver of review->done: Ada Author <ada@example.org> (name not proven)
+    demo reviewer: Ada Author <ada@example.org> (name not proven)
+    demo author: Ada Author <ada@example.org> (name not proven)
+    demo committer: Carl Committer <carl@example.org> (name not proven)
+    demo builder: Ada Author <ada@example.org> (name not proven)
+    demo builder: Carl Committer <carl@example.org> (name not proven)
+    2 commits, nothing to say; the branch is bound to no session
+    --- exit 0
+    ");
     let json = explain(&made, true).json();
     let account = &json["account"];
     assert_eq!(account["covered"], true, "{json:#}");
@@ -354,12 +372,35 @@ fn verify_explains_what_covers_each_commit_and_path() {
     at(&s, &made);
     let evil = make(&s, &[("loopx.toml", "x\n"), ("src/e.rs", "x\n")], "evil");
     let out = explain(&evil, false).fails_with(1);
-    out.says(&format!(
+    let whole = out.says(&format!(
         "- {} evil: this is the result of no session",
         &evil[..10]
-    ))
-    .says("    loopx.toml  (guarded: lands only by a session)")
-    .says("    src/e.rs  (not in always_allow)");
+    ));
+    insta::assert_snapshot!(whole.steady(), @r#"
+    $ git-loopx verify main..0000000000000000000000000000000000000000 --policy-from=main --onto=main --explain
+    E 0000000000 a document: always allowed
+        README.md
+    S 0000000000 Ten minutes, with other words (#1): demo as one commit
+        src/a.rs
+        src/b.rs
+        src/old.rs
+    - 0000000000 evil: this is the result of no session
+        loopx.toml  (guarded: lands only by a session)
+        src/e.rs  (not in always_allow)
+    demo approver of clarify->plan: Ada Author <ada@example.org> (name not proven)
+    demo approver of plan->build: Ada Author <ada@example.org> (name not proven)
+    demo approver of build->review: Ada Author <ada@example.org> (name not proven)
+    demo approver of review->done: Ada Author <ada@example.org> (name not proven)
+    demo reviewer: Ada Author <ada@example.org> (name not proven)
+    demo author: Ada Author <ada@example.org> (name not proven)
+    demo committer: Carl Committer <carl@example.org> (name not proven)
+    demo builder: Ada Author <ada@example.org> (name not proven)
+    demo builder: Carl Committer <carl@example.org> (name not proven)
+    0000000000 error protected_without_session: `main` takes only results of sessions, and no session has this result: `loopx.toml`, `src/e.rs`
+    3 commits, 1 error
+    next: git loopx start "Fix the timeout"
+    --- exit 1
+    "#);
     s.loopx(&["verify", "main..main", "--explain"])
         .says("so --explain has nothing to print")
         .ok();

@@ -30,10 +30,18 @@ fn d19_finish_shows_a_commit_that_no_state_allowed() {
     s.write(".loopx/t/tasks.jsonl", "{\"id\":\"TASK-001\",\"title\":\"Do it\",\"convergence\":{\"criteria\":[\"it is there\"],\"verification\":{\"cmd\":[\"true\"]}}}\n");
     s.loopx(&["approve", "--enter"]).ok();
     s.loopx(&["run"]).ok();
-    s.loopx(&["finish", "--yes"])
-        .says("made in stage plan")
-        .says("git merge --squash t")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["finish", "--yes"]).steady(), @"
+    $ git-loopx finish --yes
+    0000000000..0000000000
+      src/early
+    1 commit, 1 file, 1 check passed
+    t: approved build->review, in stage review, self-reviewed, approved review->done, archived on t as 0000000000
+    main does not have the change yet; on main, run: git merge t
+    next: git switch main
+    --- stderr
+    warning: 0000000000: no trailer names a state of session t; it was made in stage plan: `src/early`: stage plan takes no code; git merge --squash t  (lands the reviewed result as one commit, on the target), or make the commit again in the build: git loopx -s t log
+    --- exit 0
+    ");
 }
 
 #[test]
@@ -50,11 +58,19 @@ fn d20_a_squash_without_its_reviewed_commits_names_their_push() {
     let squash = make(&s, &[], "squash");
     push(&s, &["loopx"]).ok();
     let to = format!("{squash}:refs/heads/main");
-    push(&s, &[&to])
-        .fails_with(1)
-        .says("protected_without_session")
-        .says("session t was reviewed with are not here")
-        .says("git push origin t");
+    insta::assert_snapshot!(push(&s, &[&to]).steady(), @r#"
+    $ git push --quiet --no-verify origin 0000000000000000000000000000000000000000:refs/heads/main
+    --- stderr
+    remote: refused: this push is refused, for 1 reason [protected_without_session]
+    remote:   protected_without_session 0000000000 squash: `main` takes only results of sessions, and no session has this result; the commits that session t was reviewed with are not here: `src/a`
+    remote:     git push origin t  (the reviewed commits), then push again, or: git loopx start "Fix the timeout"
+    remote:
+    remote: hint: git loopx verify  (and push the loopx branch, if the sessions are not there yet)
+    To ../remote.git
+     ! [remote rejected] 0000000000000000000000000000000000000000 -> main (pre-receive hook declined)
+    error: failed to push some refs to '../remote.git'
+    --- exit 1
+    "#);
     push(&s, &["t"]).ok();
     push(&s, &[&to]).ok();
 }
@@ -68,8 +84,13 @@ fn d21_a_session_without_a_branch_is_reviewed_from_its_base() {
         .ok();
     s.commit_file("src/z", "z\n", "z").ok();
     s.loopx(&["-s", "q", "run", "--", "true"]).ok();
-    s.loopx(&["-s", "q", "finish", "--yes"])
-        .says("src/z")
-        .says("1 commit, 1 file")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["-s", "q", "finish", "--yes"]).steady(), @r#"
+    $ git-loopx -s q finish --yes
+    0000000000..0000000000
+      src/z
+    1 commit, 1 file, 1 check passed
+    q: approved build->review, in stage review, self-reviewed, approved review->done, archived on main as 0000000000
+    next: git loopx start "Fix the timeout"
+    --- exit 0
+    "#);
 }

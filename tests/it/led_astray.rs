@@ -145,9 +145,14 @@ fn what_was_abandoned_is_not_said_to_be_open() {
     let refused = s
         .loopx(&["-s", "it", "reopen", "--reason", "yes"])
         .fails_with(1);
-    refused
-        .says("session it was abandoned in stage build")
-        .says("git loopx -s it undo");
+    insta::assert_snapshot!(refused.steady(), @"
+    $ git-loopx -s it reopen --reason yes
+    --- stderr
+    refused: session it was abandoned in stage build
+
+    hint: git loopx -s it undo
+    --- exit 1
+    ");
 }
 
 #[test]
@@ -249,6 +254,12 @@ fn the_check_of_somebody_else_is_read_before_it_is_next() {
         call.env("GIT_COMMITTER_EMAIL", "grace@example.org").run()
     };
     let led = by(&["next"]).fails_with(6);
-    led.says("nobody in this clone has allowed the check of check-1 to run; to read it: git loopx cat brief.md")
-        .says("to allow it and run it: git loopx run --task check-1 --trust");
+    insta::assert_snapshot!(led.steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: no command is next for session it: you have to do the next step yourself
+
+    hint: nobody in this clone has allowed the check of check-1 to run; to read it: git loopx cat brief.md; to allow it and run it: git loopx run --task check-1 --trust
+    --- exit 6
+    ");
 }

@@ -269,10 +269,15 @@ fn a_branch_whose_name_is_no_utf_8_is_said_to_be_one_and_renamed() {
         .fails_with(1)
         .says(named);
     // A change is not begun on a branch that no record can name.
-    s.loopx(&["start", "Other"])
-        .fails_with(1)
-        .says(named)
-        .says("git branch -m caf-2");
+    let whole = s.loopx(&["start", "Other"]).says(named);
+    insta::assert_snapshot!(whole.steady(), @r#"
+    $ git-loopx start Other
+    --- stderr
+    refused: expected a branch that a record can name, found "caf\351" (a branch whose name is no UTF-8)
+
+    hint: git branch -m caf-2
+    --- exit 1
+    "#);
     s.loopx(&["use", "demo"]).fails_with(1).says(named);
     s.git(&["branch", "-m", "caf-2"]).ok();
     s.loopx(&["start", "Other"]).ok();

@@ -255,6 +255,12 @@ fn where_git_has_no_editor_the_way_without_one_is_named() {
         .without_env("EDITOR")
         .run()
         .fails_with(1);
-    said.says("git has no editor for this terminal")
-        .says("git loopx save");
+    insta::assert_snapshot!(said.steady(), @"
+    $ git-loopx edit plan.md
+    --- stderr
+    refused: git has no editor for this terminal: neither GIT_EDITOR, core.editor, VISUAL nor EDITOR names one
+
+    hint: write $ROOT/repo/.loopx/it/plan.md in another program, then: git loopx save  (git var GIT_EDITOR says which editor git takes)
+    --- exit 1
+    ");
 }

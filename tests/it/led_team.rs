@@ -222,10 +222,17 @@ fn finish_goes_past_no_open_finding_of_any_severity() {
     s.commit_file("src/a", "three\n", "Three").ok();
     s.loopx(&["run"]).ok();
     let held = s.loopx(&["finish", "--yes"]).fails_with(1);
-    held.says("2 findings are not answered")
-        .says("LICENSE:1: why")
-        .says("a nit")
-        .says("git loopx review --answer 1 fixed");
+    insta::assert_snapshot!(held.steady(), @"
+    $ git-loopx finish --yes
+    --- stderr
+    refused: 2 findings are not answered
+      finding 1  medium: LICENSE:1: why  (Ada Author, review 1) is open
+      finding 2  low: a nit  (Ada Author, review 1) is open
+        git loopx review --answer 2 fixed
+
+    hint: git loopx review --answer 1 fixed
+    --- exit 1
+    ");
     for number in ["1", "2"] {
         s.loopx(&["review", "--answer", number, "fixed"]).ok();
     }
@@ -244,6 +251,14 @@ fn finish_shows_the_range_and_each_file_that_it_approves() {
     let head = s.git(&["rev-parse", "--short=10", "HEAD"]).ok();
     s.loopx(&["run", "--", "true"]).ok();
     let said = s.loopx(&["finish", "--yes"]);
-    said.says(&format!("{}..{}", base.trim(), head.trim()))
-        .says("  src/a");
+    insta::assert_snapshot!(said.says(&format!("{}..{}", base.trim(), head.trim())).steady(), @"
+    $ git-loopx finish --yes
+    0000000000..0000000000
+      src/a
+    1 commit, 1 file, 1 check passed
+    it: approved build->review, in stage review, self-reviewed, approved review->done, archived on work as 0000000000
+    main does not have the change yet; on main, run: git merge work
+    next: git switch main
+    --- exit 0
+    ");
 }

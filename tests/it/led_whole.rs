@@ -41,10 +41,14 @@ fn whoever_approves_the_plan_of_somebody_else_is_not_led_into_its_build() {
     assert_eq!(next(&d), "git loopx approve --enter");
     assert_eq!(d.by(RITA, &["next"]).ok(), "git loopx approve --to build\n");
     d.by(RITA, &["approve"]).ok();
-    d.by(RITA, &["next"])
-        .fails_with(6)
-        .says("the build")
-        .says("to build yourself: git loopx build");
+    insta::assert_snapshot!(d.by(RITA, &["next"]).steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: no command is next: session demo waits for Ada Author (the build)
+
+    hint: whoever enters the build becomes its builder and is no independent reviewer afterwards; to build yourself: git loopx build
+    --- exit 6
+    ");
     assert_eq!(next(&d), "git loopx build");
 }
 
@@ -143,8 +147,14 @@ fn a_check_that_failed_on_this_code_is_mended_and_not_proposed_again() {
     s.commit_file("src/a", "broken\n", "Two").ok();
     s.loopx(&["run"]).fails_with(1);
     let led = s.loopx(&["next"]).fails_with(6);
-    led.says("check-1 failed on this code: mend it, then: git loopx run --task check-1")
-        .says("(what it printed: git loopx show --run");
+    insta::assert_snapshot!(led.steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: no command is next for session it: you have to do the next step yourself
+
+    hint: check-1 failed on this code: mend it, then: git loopx run --task check-1  (what it printed: git loopx show --run 0000000000000000000000000000000000000000)
+    --- exit 6
+    ");
     s.commit_file("src/a", "whole\n", "Three").ok();
     let led = s.loopx(&["next"]).ok();
     assert_eq!(led.trim(), "git loopx run --task check-1");
@@ -167,8 +177,14 @@ fn a_reviewer_without_the_code_is_sent_to_fetch_it_and_judges_nothing() {
     d.loopx(&["sync", "origin"]).ok();
     there(&d, &["sync", "origin"]).ok();
     let led = there(&d, &["-s", "demo", "next"]).fails_with(6);
-    led.says("the code that the review is about is not here: git fetch origin")
-        .says("its builder has to push demo");
+    insta::assert_snapshot!(led.steady(), @"
+    $ git-loopx -s demo next
+    --- stderr
+    error: no command is next for session demo: you have to do the next step yourself
+
+    hint: the code that the review is about is not here: git fetch origin  (where that brings nothing, its builder has to push demo)
+    --- exit 6
+    ");
     d.git(&["push", "--quiet", "origin", "demo"]).ok();
     d.git(&["-C", "../other", "fetch", "--quiet", "origin"])
         .ok();

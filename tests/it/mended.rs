@@ -341,14 +341,22 @@ fn a_skill_that_is_passed_over_is_named_where_it_says_otherwise() {
         ids(&["pipeline", "check", "own.toml"]),
         ["pipeline_skill_displaced"]
     );
-    s.loopx(&["task", "check"])
-        .says("task_skill_displaced")
-        .says(".agents/skills/look/SKILL.md of that name says otherwise")
-        .ok();
-    s.loopx(&["agent", "skills"])
-        .says("passed over, though it says otherwise: .agents/skills/look/SKILL.md")
-        .says("passed over for .claude/skills/look/SKILL.md")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["task", "check"]).steady(), @"
+    $ git-loopx task check
+    tasks.jsonl:1: warning task_skill_displaced: A: the skill `look` is .claude/skills/look/SKILL.md, and .agents/skills/look/SKILL.md of that name says otherwise and is passed over
+        git loopx edit tasks.jsonl
+    demo: 1 task, 0 errors, 1 warning
+    --- exit 0
+    ");
+    insta::assert_snapshot!(s.loopx(&["agent", "skills"]).steady(), @"
+    $ git-loopx agent skills
+      claude skill project  look
+        passed over, though it says otherwise: .agents/skills/look/SKILL.md
+      agent skill project  look
+        passed over for .claude/skills/look/SKILL.md
+    2 skills, 0 that nobody can follow
+    --- exit 0
+    ");
 }
 
 #[test]
@@ -556,9 +564,23 @@ fn a_task_that_did_not_leave_its_file_leads_to_that_file() {
     let s = building(&[line]);
     s.loopx(&["run", "--task", "A"]).fails_with(1);
     let write = "write docs/a.md, which A leaves, then: git loopx";
-    s.loopx(&["next"]).says(write).says("run --task A");
+    insta::assert_snapshot!(s.loopx(&["next"]).says(write).steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: no command is next for session demo: you have to do the next step yourself
+
+    hint: write docs/a.md, which A leaves, then: git loopx run --task A
+    --- exit 6
+    ");
     s.loopx(&["take", "A"]).ok();
-    s.loopx(&["next"]).says(write).says("task done A");
+    insta::assert_snapshot!(s.loopx(&["next"]).says(write).steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: no command is next for session demo: you have to do the next step yourself
+
+    hint: write docs/a.md, which A leaves, then: git loopx task done A
+    --- exit 6
+    ");
     s.write("docs/a.md", "a\n");
     s.loopx(&["next"]).says("git loopx task done A").ok();
     s.loopx(&["task", "done", "A"]).ok();
@@ -581,9 +603,14 @@ fn a_task_whose_skill_is_missing_is_no_circle() {
         "C"
     );
     s.loopx(&["task", "done", "C"]).ok();
-    s.loopx(&["next"])
-        .says("no folder of a host has the skill `nowhere`")
-        .says(".agents/skills/nowhere/SKILL.md, then: git loopx take A");
+    insta::assert_snapshot!(s.loopx(&["next"]).steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: no command is next for session demo: you have to do the next step yourself
+
+    hint: A is not taken: no folder of a host has the skill `nowhere`, neither in the worktree nor at home: put it into .agents/skills/nowhere/SKILL.md, then: git loopx take A  or look what is there: git loopx agent skills  or name another skill: mend the file below .loopx, then: git loopx amend --reason 'the list has to change'
+    --- exit 6
+    ");
     s.write(".agents/skills/nowhere/SKILL.md", "Do it.\n");
     assert_eq!(s.loopx(&["next"]).ok().trim(), "git loopx take");
     s.loopx(&["take"]).ok();

@@ -73,9 +73,14 @@ fn reviewed_code_that_was_not_pushed_is_fetched_or_waited_for() {
     s.loopx(&["approve", "--to", "done"]).ok();
     synced(&s);
     let led = bobs(&s, &["-s", "it", "next"]).fails_with(6);
-    led.says("reviewed is not here")
-        .says("origin may have it: git fetch origin")
-        .says("its builder has to push work");
+    insta::assert_snapshot!(led.steady(), @"
+    $ git-loopx -s it next
+    --- stderr
+    error: no command is next for session it: you have to do the next step yourself
+
+    hint: the code that Ada Author reviewed is not here: tree 0000000000: origin may have it: git fetch origin  (else its builder has to push work; where it is gone for good: git loopx reopen --reason 'the reviewed code is gone')
+    --- exit 6
+    ");
     bobs(&s, &["-s", "it", "status"])
         .says("reviewed is not here")
         .ok();
@@ -149,10 +154,14 @@ fn the_base_of_a_colleague_is_waited_for_and_moved_by_nobody_else() {
     s.loopx(&["start", "--quick", "other"]).ok();
     synced(&s);
     let waits = bobs(&s, &["-s", "other", "next"]).fails_with(6);
-    waits
-        .says("waits for Ada")
-        .says("the push of the commit that it started from")
-        .says("git fetch origin");
+    insta::assert_snapshot!(waits.steady(), @"
+    $ git-loopx -s other next
+    --- stderr
+    error: no command is next: session other waits for Ada Author <ada@example.org> (the push of the commit that it started from)
+
+    hint: origin may have it: git fetch origin; where it is gone for good: git loopx rebase --onto 0000000000 --reason 'the commit that it started from is gone'
+    --- exit 6
+    ");
     s.git(&["push", "--quiet", "origin", "work"]).ok();
     bob(&s, "git")
         .args(&["fetch", "--quiet", "origin"])
@@ -175,7 +184,16 @@ fn an_archive_whose_push_git_would_not_take_is_merged_first() {
         .ok();
     s.git(&["fetch", "--quiet", "origin"]).ok();
     let done = s.loopx(&["finish", "--yes"]);
-    done.says("git merge origin/work").says("archived").ok();
+    insta::assert_snapshot!(done.steady(), @"
+    $ git-loopx finish --yes
+    0000000000..0000000000
+      src/a
+    1 commit, 1 file, 1 check passed
+    it: approved build->review, in stage review, self-reviewed, approved review->done, archived on work as 0000000000
+    origin/work has commits that work lacks; then: git push origin work
+    next: git merge origin/work
+    --- exit 0
+    ");
     s.loopx(&["sync", "origin"]).ok();
     assert_eq!(follow(&s), "git merge origin/work");
     assert_eq!(follow(&s), "git push origin work");
@@ -203,9 +221,34 @@ fn a_linked_worktree_that_was_moved_works_and_the_doctor_names_it() {
     s.git_in(&moved, &["commit", "--quiet", "--all", "-m", "Else"])
         .ok();
     s.loopx_in(&moved, &["run", "--", "true"]).ok();
-    s.loopx_in(&moved, &["doctor"])
-        .says("the worktree was moved")
-        .says("git worktree repair");
+    insta::assert_snapshot!(s.loopx_in(&moved, &["doctor"]).steady(), @"
+    $ git-loopx doctor
+    ok      git        git version $GIT
+    note    worktree   the worktree was moved: git recorded it at $ROOT/linked
+                       -> git worktree repair
+    ok      identity   Ada Author <ada@example.org>
+    note    fsync      loopx.fsync is off: a power cut can take the newest steps away
+                       -> git config loopx.fsync true
+    ok      settings   every setting has a valid value
+    ok      policy     every key of loopx.toml is known
+    ok      signers    each key is for named people only
+    ok      branch     `loopx` at 0000000000
+    ok      shadow     refs/loopx/shadow/loopx at 0000000000
+    ok      lock       nobody is writing
+    ok      ref_locks  none
+    ok      leftovers  none
+    ok      landings   all finished
+    ok      displaced  nothing was put aside
+    ok      copies     every working copy belongs to a session
+    ok      sessions   2 active, all whole
+    ok      bases      each session starts from a commit that is here
+    ok      bindings   the branch of each session is here
+    note    hooks      not installed
+                       -> git loopx hooks install
+    ok      merge_drivers every merge driver that .gitattributes names is set up
+    ok      old_roots  no root of loopx 0.x is there
+    --- exit 0
+    ");
     s.git_in(&moved, &["worktree", "repair"]).ok();
     s.loopx_in(&moved, &["doctor"])
         .says("the worktree is in the folder that git recorded");

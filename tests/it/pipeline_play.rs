@@ -387,11 +387,27 @@ fn s37_each_sprint_has_its_ledger_and_its_retro() {
     let retro = play.json(&["pipeline", "retro"]);
     assert_eq!(retro["learned"][0], "ask first");
     assert_eq!(retro["sprints"][0]["failed"][0]["task"], "VERIFY-001");
-    play.call(&["pipeline", "retro"])
-        .says("S1  multi-sprint  7 of 7 done (100%)")
-        .says("not well  VERIFY-001: sent back")
-        .says("learned   ask first")
-        .ok();
+    insta::assert_snapshot!(play.call(&["pipeline", "retro"]).steady(), @"
+    $ git-loopx pipeline retro
+    S1  multi-sprint  7 of 7 done (100%)
+    time      1 s in the middle, 2 s at most
+    reworks   1, 1 of them repairs that gates inserted
+    conflicts 0
+    well      DESIGN-001, DEV-001, GATE-VERIFY.1.FIX, GATE-VERIFY.1.VERIFY, REVIEW-001, RETRO-001
+    not well  VERIFY-001: sent back
+    S2  multi-sprint  5 of 5 done (100%)
+    time      2 s in the middle, 2 s at most
+    reworks   0, 0 of them repairs that gates inserted
+    conflicts 0
+    well      GATE-SPRINT.1.DESIGN, GATE-SPRINT.1.DEV, GATE-SPRINT.1.VERIFY, GATE-SPRINT.1.REVIEW, GATE-SPRINT.1.RETRO
+    S3  multi-sprint  5 of 5 done (100%)
+    time      2 s in the middle, 2 s at most
+    reworks   0, 0 of them repairs that gates inserted
+    conflicts 0
+    well      GATE-SPRINT.2.DESIGN, GATE-SPRINT.2.DEV, GATE-SPRINT.2.VERIFY, GATE-SPRINT.2.REVIEW, GATE-SPRINT.2.RETRO
+    learned   ask first
+    --- exit 0
+    ");
     play.call(&["pipeline", "ledger"]).says("sent back: 1").ok();
     // Both clones see the same.
     for at in [0, 1, 0] {

@@ -165,12 +165,18 @@ fn a_check_that_fails_names_each_file_that_is_missing() {
         json!(["git", "loopx", "-s", "demo", "task", "outputs", "A"]);
     let s = building(&[two]);
     words(&s, "take A").ok();
-    words(&s, "task done")
-        .fails_with(1)
-        .says("A is not done")
-        .says("there is no .loopx/demo/tasks/A/one.md")
-        .says("there is no .loopx/demo/tasks/A/two.md")
-        .says("write what is missing, then: git loopx task done A");
+    insta::assert_snapshot!(words(&s, "task done").steady(), @"
+    $ git-loopx task done
+    missing  tasks/A/one.md
+    missing  tasks/A/two.md
+    --- stderr
+    refused: A is not done: `git loopx -s demo task outputs A` failed with exit code 1
+      there is no .loopx/demo/tasks/A/one.md
+      there is no .loopx/demo/tasks/A/two.md
+
+    hint: write what is missing, then: git loopx task done A  or: git loopx task fail A --reason 'it does not pass'
+    --- exit 1
+    ");
     s.write(".loopx/demo/tasks/A/one.md", "1\n");
     s.write(".loopx/demo/tasks/A/two.md", "2\n");
     words(&s, "task done").ok();

@@ -149,10 +149,14 @@ fn s37_what_would_be_lost_is_refused_and_nothing_changes() {
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .expect("a mode");
     s.write(".git/info/exclude", "/hooks-of-mine/\n/.loopx/\n");
-    s.loopx(&["point", "back", "before"])
-        .says("was not committed")
-        .says("not today")
-        .fails_with(1);
+    insta::assert_snapshot!(s.loopx(&["point", "back", "before"]).steady(), @"
+    $ git-loopx point back before
+    --- stderr
+    refused: the code of before was not committed: not today
+
+    hint: git status
+    --- exit 1
+    ");
     assert_eq!(head(&s), commit);
     assert_eq!(statuses(&s), stands);
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
@@ -187,11 +191,13 @@ fn s37_a_point_of_one_clone_is_one_of_every_clone() {
 fn points_are_told_from_another_branch_with_the_session_that_has_them() {
     let s = gone_on();
     s.git(&["switch", "--quiet", "-c", "other"]).ok();
-    s.loopx(&["point", "list"])
-        .says("before  ")
-        .says("1 point of session demo")
-        .says("git switch work")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["point", "list"]).steady(), @"
+    $ git-loopx point list
+    before  0000000000  build  Ada Author  2026-01-01T00:00:07Z
+    1 point of session demo
+    to go back to one, be on its branch: git switch work
+    --- exit 0
+    ");
     let listed = s.loopx(&["point", "list", "--json"]).json();
     assert_eq!(
         (&listed["points"][0]["name"], &listed["branch"]),

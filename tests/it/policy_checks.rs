@@ -194,11 +194,14 @@ fn the_policy_of_the_target_asks_at_the_landing_and_names_the_run_that_leads_on(
         .fails_with(1)
         .says("asks for unit");
     let landed = landing::merge(&s, "main", "work", landing::PULL);
-    landing::ci(&s, &landed, "work")
-        .fails_with(1)
-        .says("evidence_unproven")
-        .says("[checks] of loopx.toml asks for unit")
-        .says("run --task unit -- sh check.sh");
+    insta::assert_snapshot!(landing::ci(&s, &landed, "work").steady(), @"
+    $ git-loopx verify origin/main..0000000000000000000000000000000000000000 --policy-from=origin/main --onto=main --branch work
+    0000000000 warning commit_without_state: no trailer names the state of session it that allowed `src/timeout`
+    0000000000 error evidence_unproven: session it: [checks] of loopx.toml asks for unit, and no run of it has passed on tree 0000000000 (sh check.sh)
+    1 commit, 1 error
+    next: git loopx -s it run --task unit -- sh check.sh
+    --- exit 1
+    ");
     landing::push(&s, &[&format!("{landed}:refs/heads/main"), "loopx"])
         .fails_with(1)
         .says("[checks] of loopx.toml asks for unit")

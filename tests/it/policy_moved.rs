@@ -55,11 +55,27 @@ fn status_says_what_a_policy_that_moved_misses_before_the_push_does() {
         serde_json::json!(["[approve]", "[gates]"])
     );
     assert_eq!(codes(&moved["missing"]), ["approvals_missing"]);
-    s.loopx(&["status"])
-        .says("the policy of main has moved since this session began")
-        .says("1 of 2 people approved plan->build")
-        .says("git merge main, then: git loopx rebase --onto")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["status"]).steady(), @"
+    $ git-loopx status
+    demo  demo                                               standard, branch demo, from 0000000000, new
+
+      [x] clarify -- [x] plan -- [*] build -- [ ] review -- [ ] done
+
+      execution-record.md  nothing stands under `## Changes`
+      change/tasks.md      written
+      held by              the execution lane has not been reported
+      code                 1 commit
+      checks               0 of 1 pass on this code; VS-1 has not run
+      owner                this worktree, for 2 hours more
+
+    the policy of main has moved since this session began ([approve], [gates]), and main judges what lands by it
+      session demo: 1 of 2 people approved plan->build
+          git loopx -s demo log
+            git merge main, then: git loopx rebase --onto 0000000000 --reason 'the base has moved'  (its gates ask by the new policy then)
+
+    next: git loopx run --task VS-1
+    --- exit 0
+    ");
     // The gates ask what they asked, and whoever passes one is told.
     s.loopx(&["run", "--task", "VS-1"]).ok();
     let record = "---\nplanned_scope: []\nimplemented_scope: []\nremaining_scope: []\n\
@@ -94,10 +110,27 @@ fn a_session_takes_the_policy_that_moved_by_a_rebase_and_its_earlier_moves_keep_
     let moved = &status(&s)["policy_moved"];
     assert_eq!(moved["changed"], serde_json::json!([]));
     assert_eq!(codes(&moved["missing"]), ["approvals_missing"]);
-    s.loopx(&["status"])
-        .says("moves of this session were made under an older policy")
-        .says("make those moves again: git loopx -s demo plan --reason")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["status"]).steady(), @"
+    $ git-loopx status
+    demo  demo                                               standard, branch demo, from 0000000000, new
+
+      [x] clarify -- [x] plan -- [*] build -- [ ] review -- [ ] done
+
+      execution-record.md  nothing stands under `## Changes`
+      change/tasks.md      written
+      held by              the execution lane has not been reported
+      code                 2 commits
+      checks               0 of 1 pass on this code; VS-1 has not run
+      owner                this worktree, for 2 hours more
+
+    moves of this session were made under an older policy than main has, which judges what lands
+      session demo: 1 of 2 people approved plan->build
+          git loopx -s demo log
+            make those moves again: git loopx -s demo plan --reason 'the plan has to change'
+
+    next: git loopx run --task VS-1
+    --- exit 0
+    ");
     advance(&s, "build", "review", "");
     plan_again(&s);
     lands(&s).ok();

@@ -281,7 +281,16 @@ fn a_path_can_demand_a_profile_of_commits_and_of_what_lands() {
     s.loopx(&["start", "--quick", "it"]).ok();
     s.write("src/timeout", "10\n");
     let refused = s.git(&["commit", "-qam", "x"]).fails_with(1);
-    refused.says("`src/timeout`").says("lite");
+    insta::assert_snapshot!(refused.steady(), @"
+    $ git commit -qam x
+    --- stderr
+    refused: this commit is not allowed: session it is in stage build
+      `src/timeout`: policy demands the profile lite for these paths; the session's profile lacks the stage plan
+        git loopx profile lite
+
+    hint: to commit all the same: git commit --no-verify  (or LOOPX=0); `git loopx verify` will tell
+    --- exit 1
+    ");
     s.git(&["commit", "-qam", "x", "--no-verify"]).ok();
     s.loopx(&["run", "--", "sh", "check.sh"]).ok();
     let held = s.loopx(&["-v", "finish", "--yes"]);
@@ -453,10 +462,14 @@ fn a_task_that_a_person_looks_at_is_proven_by_a_word_and_never_by_a_run() {
     edit_code(&s);
     let ran = s.loopx(&["run", "--json"]).json();
     assert_eq!(ran["ran"].as_array().map(Vec::len), Some(1), "{ran:#}");
-    s.loopx(&["run"])
-        .fails_with(5)
-        .says("no command proves T1: a person has to look")
-        .says("build --waive T1 --reason");
+    insta::assert_snapshot!(s.loopx(&["run"]).steady(), @"
+    $ git-loopx run
+    --- stderr
+    error: no command proves T1: a person has to look
+
+    hint: no command checks T1: look at the result yourself, and record what you saw: git loopx build --waive T1 --reason 'it was looked at by hand'
+    --- exit 5
+    ");
     s.loopx(&["run", "--task", "T1"])
         .fails_with(2)
         .says("build --waive T1 --reason");
@@ -682,7 +695,14 @@ fn commits_before_and_after_another_profile_land_by_the_profile_that_the_session
 fn what_is_said_where_no_session_goes_on() {
     let s = repository("");
     // Outside of a session the profiles are listed; the branch of the sessions is nobody's to work on.
-    s.loopx(&["profile"]).says("quick").says("lite").ok();
+    insta::assert_snapshot!(s.loopx(&["profile"]).steady(), @"
+    $ git-loopx profile
+      quick     build -> review -> done, 1 file
+      lite      plan -> build -> review -> done, 3 files
+      deep      clarify -> plan -> build -> review -> done, 12 files
+      standard  clarify -> plan -> build -> review -> done, 12 files
+    --- exit 0
+    ");
     s.loopx(&["start", "--quick", "it", "--branch", "loopx"])
         .fails_with(2)
         .says("which keeps the sessions");
@@ -744,8 +764,13 @@ fn on_a_detached_head_next_leads_to_a_branch_that_holds_the_code() {
         .fails_with(2)
         .says("git loopx archive --onto main");
     // The code would hang on HEAD alone.
-    s.loopx(&["archive", "--onto", "main"])
-        .fails_with(1)
-        .says("no branch holds its commit")
-        .says("git branch it");
+    insta::assert_snapshot!(s.loopx(&["archive", "--onto", "main"]).steady(), @"
+    $ git-loopx archive --onto main
+    --- stderr
+    (session it, the only active one: no branch is bound to it)
+    refused: main does not have the code that was reviewed, and no branch holds its commit 0000000000
+
+    hint: git branch it 0000000000  (keeps it; or on main: git merge 0000000000)
+    --- exit 1
+    ");
 }

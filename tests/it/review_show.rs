@@ -147,21 +147,61 @@ fn u13_the_next_review_begins_with_what_was_found_and_what_changed_since() {
         "--finding",
         "high: src/demo.txt:1: no test",
     ]);
-    d.loopx(&["review"])
-        .says("nothing changed since")
-        .says("verdict  request-changes by Rita")
-        .ok();
+    insta::assert_snapshot!(d.loopx(&["review"]).steady(), @"
+    $ git-loopx review
+    demo  1 commit by Ada Author since 0000000000, 1 file, +1 -1
+      0000000000 Give sessions an end (Ada Author, name not proven)
+      src/demo.txt  +1 -1
+    checks on 0000000000
+      passed   approved-plan  the plan was approved for build
+      passed   VS-1  true
+    specs  1 requirement changed
+      demo: Idle sessions end
+        {+### Requirement: Idle sessions end+}
+        {+The system SHALL end a session that is idle for 30 minutes.+}
+        {+#### Scenario: Idle+}
+        {+- **WHEN** a session is idle for 30 minutes+}
+        {+- **THEN** it ends+}
+    findings
+      open  1  high: src/demo.txt:1: no test  (Rita Reviewer, review 1)
+            nothing changed since
+    verdict  request-changes by Rita Reviewer <rita@example.org>, on 0000000000
+    you are author and committer and builder of the reviewed code: your verdict is recorded as not independent
+    read: git diff 0000000000..0000000000
+    next: git loopx approve --to build
+    --- exit 0
+    ");
     d.does(&["approve", "--to", "build"]);
     d.does(&["build", "--from-review"]);
     d.commit_code("an end, and a test\n");
     d.finish_build();
     d.does(&["approve", "--to", "review"]);
     let shown = d.loopx(&["review"]);
-    shown
-        .says("open  1  high: src/demo.txt:1: no test  (Rita Reviewer, review 1)")
-        .says("        changed since: src/demo.txt")
-        .says("next: git loopx review --answer 1 fixed")
-        .ok();
+    insta::assert_snapshot!(shown.steady(), @"
+    $ git-loopx review
+    demo  2 commits by Ada Author since 0000000000, 1 file, +1 -1
+      0000000000 Give sessions an end (Ada Author, name not proven)
+      0000000000 Give sessions an end (Ada Author, name not proven)
+      src/demo.txt  +1 -1
+    checks on 0000000000
+      passed   approved-plan  the plan was approved for build
+      passed   VS-1  true
+    specs  1 requirement changed
+      demo: Idle sessions end
+        {+### Requirement: Idle sessions end+}
+        {+The system SHALL end a session that is idle for 30 minutes.+}
+        {+#### Scenario: Idle+}
+        {+- **WHEN** a session is idle for 30 minutes+}
+        {+- **THEN** it ends+}
+    findings
+      open  1  high: src/demo.txt:1: no test  (Rita Reviewer, review 1)
+            changed since: src/demo.txt
+    you are author and committer and builder of the reviewed code: your verdict is recorded as not independent
+    read: git diff 0000000000..0000000000
+    demo: in stage review
+    next: git loopx review --answer 1 fixed
+    --- exit 0
+    ");
     d.does(&["review", "--answer", "1", "fixed", "--reason", "a test"]);
     let shown = d.loopx(&["review", "--show"]);
     shown

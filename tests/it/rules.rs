@@ -457,14 +457,17 @@ fn check_finds_each_fault_with_its_line() {
     );
     s.commit_file("loopx.toml", "[rules]\nbudget = 60\n", "budget")
         .ok();
-    s.loopx(&["rule", "check"])
-        .fails_with(1)
-        .says("docs/rules/a.md:3: error rule_category_unknown: expected one of the categories general, ")
-        .says("docs/rules/b.md:5: warning rule_dead_path: `gone/**` matches no file")
-        .says("docs/rules/b.md:8: warning rule_duplicate: `one.` stands in docs/rules/a.md:6 already")
-        .says("docs/rules/b.md:1: warning rule_contradiction: `readMode: required`")
-        .says("docs/rules/b.md:0: warning rule_over_budget")
-        .says("2 documents: 1 error, 5 warnings");
+    insta::assert_snapshot!(s.loopx(&["rule", "check"]).steady(), @"
+    $ git-loopx rule check
+    docs/rules/a.md:3: error rule_category_unknown: expected one of the categories general, exploration, planning, execution, found `nonsense`
+    docs/rules/b.md:0: warning rule_over_budget: it has 80 bytes, and the budget is 60: it is read to nobody
+    docs/rules/b.md:1: warning rule_contradiction: `readMode: required` says that everybody reads it, `priority: low` that it comes last
+    docs/rules/b.md:1: warning rule_contradiction: it has the title of docs/rules/a.md, which is general, optional, and is general, required itself
+    docs/rules/b.md:5: warning rule_dead_path: `gone/**` matches no file of the repository
+    docs/rules/b.md:8: warning rule_duplicate: `one.` stands in docs/rules/a.md:6 already
+    2 documents: 1 error, 5 warnings
+    --- exit 1
+    ");
     s.write("docs/rules/a.md", "- two\n");
     s.write("docs/rules/b.md", "# Empty\n");
     s.loopx(&["rule", "check"]).ok();

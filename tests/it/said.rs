@@ -100,7 +100,17 @@ fn a_waived_check_is_shown_as_waived_with_whoever_waived_it_and_why() {
     s.loopx(&["status", "-v"]).says(shown).ok();
     s.loopx(&["approve", "--show"]).says(shown).ok();
     let out = s.loopx(&["finish"]).fails_with(2);
-    out.says(shown).says("1 of 2 checks passed, 1 waived");
+    insta::assert_snapshot!(out.says(shown).steady(), @"
+    $ git-loopx finish
+    0000000000..0000000000
+      src/a.rs
+      waived   check-2  false  (Ada Author <ada@example.org>: the lab is down)
+    --- stderr
+    error: 1 commit, 1 file, 1 of 2 checks passed, 1 waived: expected --yes, because there is no terminal to ask at
+
+    hint: git loopx finish --yes
+    --- exit 2
+    ");
     let word = |of: &Value| of["word"]["reason"].clone();
     assert_eq!(word(&status(&s)["audit"][1]), why);
     assert_eq!(status(&s)["audit"][0]["word"], Value::Null);
@@ -122,10 +132,19 @@ fn a_policy_that_moved_is_said_before_an_approval_and_before_a_finish() {
     s.commit_file("loopx.toml", stricter, "policy").ok();
     s.git(&["switch", "--quiet", "work"]).ok();
     let said = "the policy of main has moved since this session began ([build], [gates])";
-    s.loopx(&["approve", "--show"])
-        .says(said)
-        .says("read `git loopx status`")
-        .ok();
+    let whole = s.loopx(&["approve", "--show"]).says(said);
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx approve --show
+    it: build->review
+      0000000000  brief.md
+    code    0000000000..0000000000, 1 commit, tree 0000000000
+    check   passed   check-1  true
+    next: git loopx finish --yes
+    --- stderr
+    warning: the policy of main has moved since this session began ([build], [gates]), and main judges what lands by it
+    warning: read `git loopx status`
+    --- exit 0
+    ");
     assert_eq!(shown(&s)["policy_moved"]["target"], "main");
     s.loopx(&["finish"]).fails_with(2).says(said);
     let done = s.loopx(&["--json", "finish", "--yes"]).json();

@@ -215,6 +215,7 @@ fn front_matter_names_a_single_domain() {
 
 #[test]
 fn what_is_wrong_is_said_with_its_line() {
+    let mut all = String::new();
     for (delta, id) in [
         (
             "# Domain: ../x\n## REMOVED Requirements\n### Requirement: A\n",
@@ -258,7 +259,81 @@ fn what_is_wrong_is_said_with_its_line() {
             "missing_scenario delta.md:4:",
         );
         assert!(said.contains(&id), "{id}\n{said}");
+        all.push_str(&format!("{delta}--- {said}\n"));
     }
+    insta::assert_snapshot!(all, @"
+    # Domain: ../x
+    ## REMOVED Requirements
+    ### Requirement: A
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      bad_domain delta.md:1: `../x` cannot be a domain: `..` leads out of the folder of specs
+        name the folder of the spec below the folder of specs, as `auth/login`
+
+    ## REMOVED Requirements
+    ### Requirement: Login
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      no_domain delta.md:1: the delta does not say which domain it changes
+        start it with `# Domain: PATH`, or with front matter `domain: PATH`
+
+    # Domain: demo
+    ## MODIFIED Requirements
+    ### Requirement: Login
+    x SHALL
+
+    #### Scenario: Good
+    - **THEN** x
+
+    #### ADDED Scenario: C
+    - **THEN** x
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      mixed_scenarios delta.md:9: `Login` replaces the whole requirement, as it has plain scenarios; ADDED and MODIFIED scenarios are for a requirement that keeps the rest
+        mark every scenario, or none but the REMOVED and RENAMED ones
+
+    # Domain: demo
+    ## MODIFIED Requirements
+    ### Requirement: Login
+    #### REMOVED Scenario: Godo
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      missing_scenario delta.md:4: requirement `Login` has no scenario `Godo`
+        write the name of a scenario that it has
+
+    # Domain: demo
+    ## RENAMED Requirements
+    - FROM: Login
+    - TO: Logout
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      requirement_exists delta.md:3: the spec `demo` has a requirement `Logout` already
+        put it below `## MODIFIED Requirements`, or choose another name
+
+    # Domain: demo
+    ## RENAMED Requirements
+    - FROM: Login
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      rename_unpaired delta.md:3: a FROM line has no TO line, or a TO line no FROM line
+        write `- FROM: ...` and below it `- TO: ...`
+
+    # Domain: demo
+    ## REMOVED Requirements
+    ### Requirement: Login
+
+    ## MODIFIED Requirements
+    ### Requirement: Login
+    x MUST
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      duplicate_operation delta.md:6: `Login` is named by two operations, on lines 3 and 6
+        say in one operation what happens to it
+
+    # Domain: demo
+    ## ADDED Requirements
+    ### Requirement: Login
+    Other MUST.
+
+    #### Scenario: G
+    - **THEN** x
+    --- refused: the delta cannot be applied: 1 error [delta_invalid]
+      requirement_exists delta.md:3: the spec `demo` has a requirement `Login` already
+        put it below `## MODIFIED Requirements`, or choose another name
+    ");
 }
 
 #[test]

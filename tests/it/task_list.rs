@@ -190,10 +190,14 @@ fn a_list_that_was_approved_is_closed_and_the_way_on_is_named() {
     );
     words(&s, "task add One --criterion Always -- true").ok();
     s.loopx(&["approve", "--enter"]).ok();
-    words(&s, "task add Two")
-        .says("it is what was approved")
-        .says("git loopx plan --reason")
-        .fails_with(1);
+    insta::assert_snapshot!(words(&s, "task add Two").steady(), @"
+    $ git-loopx task add Two
+    --- stderr
+    refused: tasks.jsonl is closed in stage build: it is what was approved
+
+    hint: edit the file below .loopx, then: git loopx amend --reason 'the list has to change'  or: git loopx plan --reason 'the plan has to change'  (goes back to the plan, where the list is open)
+    --- exit 1
+    ");
     s.loopx(&["plan", "--reason", "more to do"]).ok();
     words(&s, "task add Two --criterion Always -- true").ok();
 }

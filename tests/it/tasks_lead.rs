@@ -241,10 +241,20 @@ fn what_a_task_left_stands_wherever_somebody_approves_what_there_is() {
         .ok();
     let shown = s.loopx(&["review", "--show", "--json"]).json();
     assert_eq!(shown["left"][0]["text"], "the tests of Windows");
-    s.loopx(&["finish", "--yes"])
-        .says("left by A, partial: the tests of Windows")
-        .says("issue create --debt")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&["finish", "--yes"]).steady(), @"
+    $ git-loopx finish --yes
+    0000000000..0000000000
+      code.txt
+      left by A, partial: the tests of Windows
+      left by A, caveat: it is slow
+    1 commit, 1 file, 1 check passed
+    demo: self-reviewed, approved review->done, archived on work as 0000000000
+    main does not have the change yet; on main, run: git merge work
+    next: git switch main
+    left to be done, as issues if you want them:
+      git loopx -s demo issue create --debt  (completed tasks left 2 things)
+    --- exit 0
+    ");
     s.loopx(&["-s", DEMO, "issue", "create", "--debt"]).ok();
     let made = s.loopx(&["issue", "list", "--json"]).json();
     assert_eq!(made["issues"].as_array().map(Vec::len), Some(2), "{made}");
@@ -1255,9 +1265,14 @@ fn n14_several_checks_without_a_pass_are_run_by_one_command() {
     let call = call.env("GIT_AUTHOR_EMAIL", "grace@example.org");
     let call = call.env("GIT_COMMITTER_NAME", "Grace");
     let led = call.env("GIT_COMMITTER_EMAIL", "grace@example.org").run();
-    led.fails_with(6)
-        .says("allowed the checks of A, B, C to run; to read them: git loopx cat tasks.jsonl")
-        .says("to allow them and run them: git loopx run --all --trust");
+    insta::assert_snapshot!(led.steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: no command is next for session demo: you have to do the next step yourself
+
+    hint: nobody in this clone has allowed the checks of A, B, C to run; to read them: git loopx cat tasks.jsonl; to allow them and run them: git loopx run --all --trust
+    --- exit 6
+    ");
 }
 
 /// N14: behind its end a session is looked at by `diff` as by `show` and `log`.

@@ -332,7 +332,14 @@ fn k30_an_undo_behind_a_claim_that_another_clone_ended_leads_to_no_release() {
     all.sync(1).ok();
     all.sync(0).ok();
     let out = all.loopx(0, &["-s", "demo", "undo"]);
-    let out = out.fails_with(5).says("of A").says("which has ended");
+    insta::assert_snapshot!(out.steady(), @"
+    $ git-loopx -s demo undo
+    --- stderr
+    error: the last step is `take` of A (@5), which has ended, and undo takes back no claim; the step before it is `build` (@4)
+
+    hint: git loopx -s demo undo 1  (takes back `build`)
+    --- exit 5
+    ");
     assert!(!out.stderr.contains("task release"), "{out}");
 }
 

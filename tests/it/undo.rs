@@ -79,10 +79,22 @@ fn several_events_go_back_in_one_commit_and_come_back_the_same() {
     assert_eq!(facts(d.state()), before);
     assert!(d.exists(format!(".loopx/{ID}/plan.md")));
     d.loopx(&["fsck"]).says("all whole").ok();
-    d.loopx(&["log"])
-        .says("redo @6, @7, @8")
-        .says("redo @4, @5")
-        .ok();
+    insta::assert_snapshot!(d.loopx(&["log"]).steady(), @"
+    $ git-loopx log
+    @11  2026-01-01T00:00:27Z  Ada Author (name not proven)  redo @6, @7, @8  [plan.md, architecture.md, development-plan.md, test-plan.md, change/proposal.md, change/spec-delta.md, change/design.md, change/tasks.md, change/slices.json, change/artifact-graph.json]
+    @10  2026-01-01T00:00:24Z  Ada Author (name not proven)  redo @4, @5  [plan.md, architecture.md, development-plan.md, test-plan.md, change/proposal.md, change/spec-delta.md, change/design.md, change/tasks.md, change/slices.json, change/artifact-graph.json]
+    @9   2026-01-01T00:00:14Z  Ada Author (name not proven)  undo @8, @7, @6, @5, @4  [plan.md, architecture.md, development-plan.md, test-plan.md, change/proposal.md, change/spec-delta.md, change/design.md, change/tasks.md, change/slices.json, change/artifact-graph.json]
+           another way
+    @8   2026-01-01T00:00:11Z  Ada Author  critic: approve
+    @7   2026-01-01T00:00:10Z  Ada Author  architect: approve
+    @6   2026-01-01T00:00:09Z  Ada Author  save  [plan.md, architecture.md, development-plan.md, test-plan.md, change/proposal.md, change/spec-delta.md, change/design.md, change/tasks.md, change/slices.json, change/artifact-graph.json]
+    @5   2026-01-01T00:00:08Z  Ada Author (name not proven)  clarify->plan  [plan.md, architecture.md, development-plan.md, test-plan.md, change/proposal.md, change/spec-delta.md, change/design.md, change/tasks.md, change/slices.json, change/artifact-graph.json]
+    @4   2026-01-01T00:00:07Z  Ada Author (name not proven)  approve clarify->plan, content 0000000000
+    @3   2026-01-01T00:00:06Z  Ada Author  clarify
+    @2   2026-01-01T00:00:06Z  Ada Author  save  [spec.md]
+    @1   2026-01-01T00:00:05Z  Ada Author  start  [intent.md, spec.md]
+    --- exit 0
+    ");
 }
 
 #[test]

@@ -161,10 +161,14 @@ fn a_tag_stands_for_no_branch() {
     // Where a branch here has the name of a tag, nobody can say which is meant.
     s.git(&["tag", "main", "HEAD"]).ok();
     let range = ["verify", "main..HEAD", "--policy-from=main"];
-    s.loopx(&range)
-        .fails_with(2)
-        .says("refs/heads/main is another commit than refs/tags/main")
-        .says("name it in full: refs/heads/main");
+    insta::assert_snapshot!(s.loopx(&range).steady(), @"
+    $ git-loopx verify main..HEAD --policy-from=main
+    --- stderr
+    error: `main` is ambiguous: refs/heads/main is another commit than refs/tags/main
+
+    hint: name it in full: refs/heads/main
+    --- exit 2
+    ");
     s.git(&["tag", "-f", "main", "refs/heads/main"]).ok();
     s.loopx(&range).ok();
 }

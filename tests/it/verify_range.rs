@@ -167,10 +167,14 @@ fn a_renamed_or_deleted_branch_is_noticed() {
     s.loopx(&["verify"])
         .fails_with(2)
         .says("git loopx use demo");
-    s.loopx(&["-s", "demo", "verify"])
-        .fails_with(1)
-        .says("which is not here")
-        .says("git loopx use demo");
+    insta::assert_snapshot!(s.loopx(&["-s", "demo", "verify"]).steady(), @"
+    $ git-loopx -s demo verify
+    --- stderr
+    refused: session demo is bound to the branch `demo`, which is not here: it was renamed or deleted
+
+    hint: git loopx use demo
+    --- exit 1
+    ");
     s.loopx(&["use", "demo"]).ok();
     assert_eq!(judged(&s), 1);
     assert_eq!(s.loopx(&["status", "--json"]).json()["branch"], "renamed");
@@ -178,10 +182,17 @@ fn a_renamed_or_deleted_branch_is_noticed() {
     let tip = s.git(&["rev-parse", "--short=10", "HEAD"]).line();
     s.git(&["switch", "--quiet", "--detach"]).ok();
     s.git(&["branch", "--quiet", "-D", "renamed"]).ok();
-    s.loopx(&["-s", "demo", "review", "--verdict", "approve"])
-        .fails_with(1)
-        .says("which is not here")
+    let whole = s
+        .loopx(&["-s", "demo", "review", "--verdict", "approve"])
         .says(&format!("git switch -c renamed {tip}"));
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx -s demo review --verdict approve
+    --- stderr
+    refused: session demo is bound to the branch `renamed`, which is not here: it was renamed or deleted
+
+    hint: git switch -c renamed 0000000000
+    --- exit 1
+    ");
     // A branch that only the remote has is not gone.
     s.git(&["switch", "--quiet", "-c", "renamed"]).ok();
     s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();

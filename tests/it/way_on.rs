@@ -93,8 +93,15 @@ fn no_archive_leaves_code_behind_that_no_branch_holds() {
     s.loopx(&["finish", "--yes", "--onto", "main"])
         .says("no branch holds its commit");
     let held = s.loopx(&["archive", "--onto", "main"]).fails_with(1);
-    held.says("main does not have the code that was reviewed")
-        .says("git branch it ");
+    insta::assert_snapshot!(held.steady(), @"
+    $ git-loopx archive --onto main
+    --- stderr
+    (session it, the only active one: no branch is bound to it)
+    refused: main does not have the code that was reviewed, and no branch holds its commit 0000000000
+
+    hint: git branch it 0000000000  (keeps it; or on main: git merge 0000000000)
+    --- exit 1
+    ");
     assert_eq!(s.git(&["rev-parse", "main"]).line(), main);
     // With its content on the target the code is there.
     let head = s.git(&["rev-parse", "HEAD"]).line();
@@ -111,9 +118,18 @@ fn no_archive_leaves_code_behind_that_no_branch_holds() {
 fn an_archive_that_lands_before_its_code_says_so_until_the_code_is_there() {
     let s = on_branch();
     let done = s.loopx(&["finish", "--yes", "--onto", "main"]);
-    done.says("main does not have the reviewed code")
-        .says("git merge work")
-        .ok();
+    insta::assert_snapshot!(done.steady(), @"
+    $ git-loopx finish --yes --onto main
+    0000000000..0000000000
+      src/a
+    1 commit, 1 file, 1 check passed
+    it: approved build->review, in stage review, self-reviewed, approved review->done, archived on main as 0000000000
+    main does not have the change yet; on main, run: git merge work
+    next: git switch main
+    --- stderr
+    warning: main does not have the reviewed code yet; merge it too: git merge work
+    --- exit 0
+    ");
     s.loopx(&["status", "it"])
         .says("which does not have the code")
         .ok();
@@ -312,10 +328,13 @@ fn an_edit_that_a_switch_to_the_target_would_overwrite_is_put_aside_first() {
         .ok();
     assert_eq!(follow(&s), "git merge work");
     let nothing: [&str; 0] = [];
-    s.loopx(&nothing)
-        .says("edits that were put aside on work wait in the stash")
-        .says("next: git stash pop")
-        .ok();
+    insta::assert_snapshot!(s.loopx(&nothing).steady(), @"
+    $ git-loopx
+    no active session; 1 ended one: git loopx list --all
+    edits that were put aside on work wait in the stash
+    next: git stash pop
+    --- exit 0
+    ");
     s.loopx(&["next"]).fails_with(4).says("git stash pop");
     s.git(&["stash", "pop"]).ok();
     s.git(&["checkout", "--quiet", "--", "src/a"]).ok();
@@ -431,10 +450,35 @@ fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
     let archive = s.git(&["rev-parse", "--short=10", "work"]).line();
     // Who said what stands before the names by which it is settled.
     let listed = s.loopx(&["-s", "it", "resolve"]).fails_with(3);
-    listed
-        .says("does not count  ")
-        .says("archive by Ada Author, ")
-        .says("abandon by Bob, ");
+    insta::assert_snapshot!(listed.steady(), @"
+    $ git-loopx -s it resolve
+    does not count  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
+        `review` of Ada Author, `approve` of Ada Author, `archive` of Ada Author moved the session too
+        against  build->review by Ada Author, 2026-01-01T00:00:19Z  (@7, 0000000000000000000000000000000000000000)
+        against  approve review->done, content 0000000000 by Ada Author, 2026-01-01T00:00:19Z  (@9, 0000000000000000000000000000000000000000)
+        against  archive by Ada Author, 2026-01-01T00:00:19Z  (@10, 0000000000000000000000000000000000000000)
+        git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
+    does not count  build->review by Ada Author, 2026-01-01T00:00:19Z  (@7, 0000000000000000000000000000000000000000)
+        `abandon` of Bob moved the session too
+        against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
+        git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
+    does not count  verdict approve by Ada Author, 2026-01-01T00:00:19Z  (@8, 0000000000000000000000000000000000000000)
+        review-report.md is closed in stage build
+        git loopx -s it resolve --drop 0000000000000000000000000000000000000000
+    does not count  approve review->done, content 0000000000 by Ada Author, 2026-01-01T00:00:19Z  (@9, 0000000000000000000000000000000000000000)
+        `abandon` of Bob moved the session too
+        against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
+        git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
+    does not count  archive by Ada Author, 2026-01-01T00:00:19Z  (@10, 0000000000000000000000000000000000000000)
+        `abandon` of Bob moved the session too
+        against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
+        git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
+    now: say which of two records counts:
+         git loopx -s it resolve --keep 0000000000000000000000000000000000000000
+         or: git loopx -s it resolve --keep 0000000000000000000000000000000000000000; to read them:
+         git loopx -s it resolve
+    --- exit 3
+    ");
     let mut last = None;
     for _ in 0..9 {
         let found = s.loopx(&["-s", "it", "--json", "resolve"]).json();
@@ -449,10 +493,20 @@ fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
     }
     let revert = format!("git revert --no-edit {archive}");
     last.expect("a conflict").says(&revert).ok();
-    s.loopx(&["status", "it"])
-        .says("work still has its archive")
-        .says(&revert)
-        .ok();
+    let whole = s.loopx(&["status", "it"]).says(&revert);
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx status it
+    it  it                                                       lite, branch work, from 0000000000, new
+
+      [x] plan -- [*] build -- [ ] review -- [ ] done
+
+      abandoned  in stage build; everything is kept
+      sessions   origin/loopx lacks 3 commits of this clone
+
+    the session was abandoned, but work still has its archive commit 0000000000
+    next: git revert --no-edit 0000000000
+    --- exit 0
+    ");
     assert_eq!(s.loopx(&["-s", "it", "next"]).ok().trim(), revert);
     s.call("sh").args(&["-c", &revert]).run().ok();
     s.loopx(&["-s", "it", "next"])
@@ -469,8 +523,14 @@ fn a_finished_session_whose_branch_is_gone_is_opened_on_one_of_its_name() {
     s.git(&["branch", "--quiet", "--delete", "work"]).ok();
     let reopen = ["reopen", "it", "--reason", "again"];
     let gone = s.loopx(&reopen).fails_with(4);
-    gone.says("there is no branch `work`")
-        .says("git switch -c work  (makes it again; then: git loopx -s it reopen");
+    insta::assert_snapshot!(gone.steady(), @"
+    $ git-loopx reopen it --reason again
+    --- stderr
+    error: there is no branch `work`, which session it was archived on
+
+    hint: git switch -c work  (makes it again; then: git loopx -s it reopen --reason 'there is more to do')
+    --- exit 4
+    ");
     s.git(&["switch", "--quiet", "-c", "work"]).ok();
     s.loopx(&reopen).ok();
     s.loopx(&["next"]).says("the session is open again");
@@ -498,10 +558,15 @@ fn an_archive_that_stays_taken_back_is_named_with_the_way_to_finish_again() {
     s.loopx(&["reopen", "--reason", "by mistake"]).ok();
     s.loopx(&["undo"]).ok();
     let reopen = "git loopx -s it reopen --reason 'its archive was taken back'";
-    s.loopx(&["next"])
-        .fails_with(5)
-        .says("the specs are as before it")
-        .says(reopen);
+    let whole = s.loopx(&["next"]).says(reopen);
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx next
+    --- stderr
+    error: session it has ended: nothing is left to do
+
+    hint: its archive was taken back, and the specs are as before it; to finish it again: git loopx -s it reopen --reason 'its archive was taken back'
+    --- exit 5
+    ");
     s.call("sh").args(&["-c", reopen]).run().ok();
     s.loopx(&["status"]).says("build").ok();
 }
@@ -660,7 +725,14 @@ fn an_approval_of_a_build_without_code_asks_for_a_reason_where_branches_are_prot
     let before = s.git(&["rev-parse", "loopx"]).line();
     let refused = s.loopx(&["approve", "--to", "review"]).fails_with(1);
     let led = "git loopx approve --to review --reason 'no file has to change'";
-    refused.says("no file that differs").says(led);
+    insta::assert_snapshot!(refused.says(led).steady(), @"
+    $ git-loopx approve --to review
+    --- stderr
+    refused: expected a commit of code to review, found no file that differs from where the review begins
+
+    hint: write the code, and commit it; where no code changes: git loopx approve --to review --reason 'no file has to change'
+    --- exit 1
+    ");
     assert_eq!(s.git(&["rev-parse", "loopx"]).line(), before);
     s.loopx(&[
         "approve",

@@ -80,10 +80,14 @@ fn u16_a_word_of_diff_is_a_session_or_a_point_and_never_a_guess() {
     assert_eq!(points["session"], "demo", "{points:#}");
     assert_eq!(points["differences"][0]["artifact"], "spec.md");
     diff(&["2"]).fails_with(2);
-    s.loopx(&["diff", "2"])
-        .fails_with(2)
-        .says("`2` is a point of session demo and the session 2")
-        .says("git loopx diff @NUMBER  or  git loopx -s 2 diff");
+    insta::assert_snapshot!(s.loopx(&["diff", "2"]).steady(), @"
+    $ git-loopx diff 2
+    --- stderr
+    error: `2` is a point of session demo and the session 2
+
+    hint: git loopx diff @NUMBER  or  git loopx -s 2 diff
+    --- exit 2
+    ");
     assert_eq!(diff(&["@2"]).json()["session"], "demo");
     assert_eq!(diff(&["-s", "2", "1"]).json()["session"], "2");
     diff(&["nothing"]).fails_with(4);
@@ -150,10 +154,14 @@ fn u9_a_branch_whose_session_ended_is_named_with_how_it_ended() {
     s.git(&["switch", "-q", "-c", "second", "main"]).ok();
     s.loopx(&["start", "second"]).ok();
     s.loopx(&["abandon", "--reason", "no use"]).ok();
-    s.loopx(&["undo"])
-        .fails_with(2)
-        .says("is bound to demo; second, the last on this branch, was abandoned")
-        .says("hint: git switch demo  (or say which is meant: -s demo or -s second)");
+    insta::assert_snapshot!(s.loopx(&["undo"]).steady(), @"
+    $ git-loopx undo
+    --- stderr
+    error: the branch second is bound to no session, and the only active session, demo, is bound to demo; second, the last on this branch, was abandoned
+
+    hint: git switch demo  (or say which is meant: -s demo or -s second)
+    --- exit 2
+    ");
     s.loopx(&["-s", "second", "undo", "--reason", "use"]).ok();
 }
 
@@ -248,9 +256,30 @@ fn approve_without_a_stage_goes_on_and_enter_takes_the_step_too() {
         .ok();
     let before = session::tip(&s);
     let show = s.loopx(&["approve", "--show"]).fails_with(1);
-    let show = show
-        .says("demo: build->review")
-        .says("check   missing  VS-1  true");
+    insta::assert_snapshot!(show.steady(), @"
+    $ git-loopx approve --show
+    demo: build->review
+      0000000000  intent.md
+      0000000000  spec.md
+      0000000000  plan.md
+      0000000000  architecture.md
+      0000000000  development-plan.md
+      0000000000  test-plan.md
+      0000000000  execution-record.md
+      0000000000  change/proposal.md
+      0000000000  change/spec-delta.md
+      0000000000  change/design.md
+      0000000000  change/tasks.md
+      0000000000  change/slices.json
+    code    0000000000..0000000000, 0 commits, tree 0000000000
+    check   passed   approved-plan  the plan was approved for build
+    check   missing  VS-1  true
+    check   missing  verification  a command that passed on the present code
+      checks without evidence for the present code: VS-1 has not run, verification has not run
+          git loopx run --task VS-1
+    now: write the code on branch demo, in src/**, and commit it
+    --- exit 1
+    ");
     assert!(show.stdout.contains("now: write the code"), "{show}");
     s.loopx(&["run", "--task", "VS-1"]).ok();
     s.write(

@@ -44,10 +44,14 @@ fn u18_run_alone_runs_what_has_no_pass_and_says_each_in_a_line() {
     s.git(&["commit", "-qam", "y"]).ok();
     let out = s.loopx(&["run"]).ok();
     assert!(out.contains("demo: 2 of 2 checks passed"), "{out}");
-    s.loopx(&["run"])
-        .fails_with(5)
-        .says("every check has passed on this tree")
-        .says("git loopx edit execution-record.md");
+    insta::assert_snapshot!(s.loopx(&["run"]).steady(), @"
+    $ git-loopx run
+    --- stderr
+    error: every check has passed on this tree
+
+    hint: git loopx edit execution-record.md
+    --- exit 5
+    ");
     // The audit prints names as they are (U8).
     s.write("src/x.rs", "Other\n");
     s.git(&["commit", "-qam", "z"]).ok();
@@ -57,8 +61,14 @@ fn u18_run_alone_runs_what_has_no_pass_and_says_each_in_a_line() {
     let out = s
         .loopx(&["run", "--task", "VS-1", "--", "true"])
         .fails_with(2);
-    out.says("VS-1 is verified by its own command")
-        .says("git loopx run --task VS-1  or, as a note: git loopx run -- true");
+    insta::assert_snapshot!(out.steady(), @"
+    $ git-loopx run --task VS-1 -- true
+    --- stderr
+    error: VS-1 is verified by its own command, and another one proves nothing of it
+
+    hint: git loopx run --task VS-1  or, as a note: git loopx run -- true
+    --- exit 2
+    ");
     s.loopx(&["run", "--all", "--task", "VS-1"]).fails_with(2);
 }
 
@@ -66,8 +76,12 @@ fn u18_run_alone_runs_what_has_no_pass_and_says_each_in_a_line() {
 fn u18_run_alone_asks_for_a_command_where_there_is_no_check() {
     let s = Sandbox::new();
     begin(&s, "");
-    s.loopx(&["run"])
-        .fails_with(2)
-        .says("the session has no check of its own")
-        .says("run the command that shows that the change works, behind `git loopx run --`");
+    insta::assert_snapshot!(s.loopx(&["run"]).steady(), @"
+    $ git-loopx run
+    --- stderr
+    error: expected a command after `--`: the session has no check of its own
+
+    hint: run the command that shows that the change works, behind `git loopx run --`
+    --- exit 2
+    ");
 }

@@ -33,10 +33,15 @@ fn u16_start_joins_its_words_and_makes_a_short_id_that_can_be_read() {
     s.loopx(&["status", "修复登录超时"]).ok();
     let before = session::tip(&s);
     // Another title that gives the same id is another session only under another id.
-    s.loopx(&["start", "--no-branch", "Fix", "the", "timeout!"])
-        .fails_with(1)
-        .says("a session named fix-the-timeout exists already")
-        .says("git loopx start --id fix-the-timeout-2 'Fix the timeout!'");
+    let whole = s.loopx(&["start", "--no-branch", "Fix", "the", "timeout!"]);
+    insta::assert_snapshot!(whole.steady(), @"
+    $ git-loopx start --no-branch Fix the timeout!
+    --- stderr
+    refused: a session named fix-the-timeout exists already: it is in stage clarify
+
+    hint: git loopx use fix-the-timeout  or, to start another session: git loopx start --id fix-the-timeout-2 'Fix the timeout!'
+    --- exit 1
+    ");
     s.loopx(&["start", "--id", "bug-7", "again"])
         .fails_with(1)
         .says("git loopx start --id bug-7-2 again");
@@ -51,10 +56,14 @@ fn u16_start_binds_no_branch_that_is_not_there() {
     let s = ready();
     s.git(&["branch", "timeout"]).ok();
     let before = session::tip(&s);
-    s.loopx(&["start", "--branch", "timeuot", "x"])
-        .fails_with(4)
-        .says("no branch is named `timeuot`")
-        .says("did you mean `timeout`? else: git switch -c timeuot");
+    insta::assert_snapshot!(s.loopx(&["start", "--branch", "timeuot", "x"]).steady(), @"
+    $ git-loopx start --branch timeuot x
+    --- stderr
+    error: no branch is named `timeuot`
+
+    hint: did you mean `timeout`? else: git switch -c timeuot  (and start there)
+    --- exit 4
+    ");
     assert_eq!(session::tip(&s), before);
     s.loopx(&["start", "--branch", "timeout", "x"]).ok();
 }
