@@ -126,6 +126,7 @@ mod manual;
 mod many_clones;
 mod mended;
 mod mounts;
+mod named_paths;
 mod next_walk;
 mod not_here;
 mod note;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Number of the format, raised when the checks change: folders that an older program found whole are checked again.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 struct Kept {

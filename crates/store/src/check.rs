@@ -399,7 +399,7 @@ pub(super) fn computed(
     id: &SessionId,
     folder: &Oid,
 ) -> Result<BTreeMap<String, Vec<u8>>> {
-    let files = replay(&Lines::of(repo), id, folder)?.0.to_files(None)?;
+    let files = replay(&Lines::of(repo), id, folder)?.state.to_files(None)?;
     let parts = files.parts.into_iter();
     let mut found: BTreeMap<String, Vec<u8>> = parts
         .filter_map(|(path, bytes)| Some((path, bytes?)))
@@ -408,16 +408,22 @@ pub(super) fn computed(
     Ok(found)
 }
 
-/// Replays a folder; gives the state of its operations, and the first claim that is not true.
-pub(super) fn replay(
-    lines: &Lines<'_>,
-    id: &SessionId,
-    folder: &Oid,
-) -> Result<(State, Option<String>)> {
-    let (ops_tree, ops) = read_operations(lines, folder)?;
-    let (mut state, flaw) = attestations::replay(lines, id, &ops, folder)?;
+/// Replay of a folder: the state of its operations, and the first claim that is not true.
+pub(super) struct Replayed {
+    pub(super) state: State,
+    operations: Vec<Operation>,
+    flaw: Option<String>,
+}
+
+pub(super) fn replay(lines: &Lines<'_>, id: &SessionId, folder: &Oid) -> Result<Replayed> {
+    let (ops_tree, operations) = read_operations(lines, folder)?;
+    let (mut state, flaw) = attestations::replay(lines, id, &operations, folder)?;
     state.ops = Some(ops_tree);
-    Ok((state, flaw))
+    Ok(Replayed {
+        state,
+        operations,
+        flaw,
+    })
 }
 
 pub(super) fn check_folder(
@@ -426,9 +432,11 @@ pub(super) fn check_folder(
     folder: &Oid,
 ) -> Result<Option<(String, Mend)>> {
     let repo = lines.repo();
-    let replayed = match replay(lines, id, folder) {
-        Ok((state, None)) => state,
-        Ok((_, Some(flaw))) => return Ok(Some((flaw, Mend::Restore))),
+    let (replayed, operations) = match replay(lines, id, folder) {
+        Ok(Replayed {
+            flaw: Some(flaw), ..
+        }) => return Ok(Some((flaw, Mend::Restore))),
+        Ok(whole) => (whole.state, whole.operations),
         // Not damage, and nothing that this program may mend.
         Err(failure) if failure.code == Code::FormatNewer => return Err(failure),
         Err(failure) => return Ok(Some((failure.message, Mend::Restore))),
@@ -468,15 +476,35 @@ pub(super) fn check_folder(
             return Ok(Some((what, Mend::Recompute)));
         }
     }
-    if let Some(path) = stray::all(repo, folder, &replayed)?.first() {
-        let what = format!("{path} is named by no operation");
-        return Ok(Some((what, Mend::Recompute)));
+    if let Some((what, mend)) = not_named(repo, folder, &replayed, &operations)? {
+        return Ok(Some((what, mend)));
     }
     // An older layout hides nothing.
     if let Some(Fault::Misplaced(what)) = ops::fault(repo, folder)? {
         return Ok(Some((format!("{}: {what}", layout::OPS), Mend::Recompute)));
     }
     Ok(None)
+}
+
+/// The first file that operations name and that is not there, or that is there and no operation names.
+fn not_named(
+    repo: &Repo,
+    folder: &Oid,
+    state: &State,
+    operations: &[Operation],
+) -> Result<Option<(String, Mend)>> {
+    if let Some((path, blob)) = stray::missing(repo, folder, operations)?.first() {
+        let what = format!("{path}, which the operations name, is not there");
+        let mend = if repo.contains(blob)? {
+            Mend::Recompute
+        } else {
+            Mend::Restore
+        };
+        return Ok(Some((what, mend)));
+    }
+    let strays = stray::all(repo, folder, state, operations)?;
+    let first = strays.first();
+    Ok(first.map(|path| (format!("{path} is named by no operation"), Mend::Recompute)))
 }
 
 /// Reason why an active session's folder cannot be without its state's file. An older program takes the file away where
@@ -764,20 +792,37 @@ fn restored(
 
 /// A session's folder with the state that its operations give.
 pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
-    let folder = &ops::arranged(repo, folder)?;
-    let (mut state, _) = replay(&Lines::of(repo), id, folder)?;
+    let lines = Lines::of(repo);
+    let Replayed {
+        mut state,
+        operations,
+        ..
+    } = replay(&lines, id, folder)?;
+    let strays = stray::all(repo, folder, &state, &operations)?.into_iter();
+    let strays = strays.map(|path| (path, None)).collect();
+    // Before its records are laid out: what lies among them would be moved with them.
+    let folder = ops::arranged(repo, &repo.edit_tree(Some(folder), &strays)?)?;
+    state.ops = ops::tree(repo, &folder)?;
     let mut inner = stored::entries(repo, &mut state, None)?;
     for (path, blob) in layout::files(&state) {
         inner.insert(path, Some(Entry::blob(blob)));
     }
-    let strays = stray::all(repo, folder, &state)?.into_iter();
-    inner.extend(strays.map(|path| (path, None)));
-    repo.edit_tree(Some(folder), &inner)
+    for (path, blob) in stray::missing(repo, &folder, &operations)? {
+        if repo.contains(&blob)? {
+            inner.insert(path, Some(Entry::blob(blob)));
+        }
+    }
+    repo.edit_tree(Some(&folder), &inner)
 }
 
 /// Fault of the files of an archived session that are no artifacts. Archives of older programs, which sealed their
 /// records into one file, have no such files.
-fn others(repo: &Repo, folder: &Oid, state: &State) -> Result<Option<String>> {
+fn others(
+    repo: &Repo,
+    folder: &Oid,
+    state: &State,
+    operations: &[Operation],
+) -> Result<Option<String>> {
     if repo.entry_at(folder, layout::SEALED_OPS)?.is_some() {
         return Ok(None);
     }
@@ -790,9 +835,8 @@ fn others(repo: &Repo, folder: &Oid, state: &State) -> Result<Option<String>> {
         }
         repo.read_blob(&blob)?;
     }
-    let strays = stray::all(repo, folder, state)?;
-    let first = strays.first();
-    Ok(first.map(|path| format!("{path} is named by no operation")))
+    let found = not_named(repo, folder, state, operations)?;
+    Ok(found.map(|(what, _)| what))
 }
 
 /// Fault of an archived session.
@@ -830,7 +874,7 @@ pub(super) fn check_archived(
                 )));
             }
         }
-        others(repo, &session.tree, stored)
+        others(repo, &session.tree, stored, &ops)
     };
     match looked() {
         Err(failure) if failure.code == Code::FormatNewer => Err(failure),

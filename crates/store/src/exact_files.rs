@@ -20,7 +20,7 @@ const FILE_MODE: &[u8] = b"100644";
 /// First difference between the files of a session's state and what its operations give; `None` where another program
 /// left the state to its readers, or where an earlier one wrote it.
 pub(super) fn fault(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<String>> {
-    let (state, _) = replay(&Lines::of(repo), id, folder)?;
+    let state = replay(&Lines::of(repo), id, folder)?.state;
     differing(repo, state, folder)
 }
 
@@ -88,7 +88,7 @@ pub(super) fn archived(
     if repo.entry_at(&session.tree, layout::SEALED_OPS)?.is_some() {
         return Ok(None);
     }
-    let (mut state, _) = replay(&Lines::of(repo), &session.state.id, &session.tree)?;
+    let mut state = replay(&Lines::of(repo), &session.state.id, &session.tree)?.state;
     let candidate = session.state.artifacts.get(&Artifact::AdrCandidate);
     settle_candidate(&mut state, candidate.cloned());
     state.ops.clone_from(&session.state.ops);

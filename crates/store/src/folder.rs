@@ -4,11 +4,11 @@
 //!
 //! It decides nothing and moves no ref.
 
-use super::{Session, layout, ops, stored};
+use super::{Session, layout, ops, stored, stray};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, Repo};
-use loopx_rules::op::{Event, Operation};
+use loopx_rules::op::Operation;
 use loopx_rules::session::{Ending, State};
 use loopx_rules::signature::SUFFIX;
 use std::collections::BTreeMap;
@@ -58,16 +58,7 @@ impl Parts<'_> {
             let path = format!("{}/{}.log", layout::LOGS, op.op);
             self.beside.insert(path, log.clone());
         }
-        for blob in op.bases().iter().filter_map(|base| base.blob.as_ref()) {
-            let path = format!("{}/{blob}.md", layout::BASES);
-            self.beside.insert(path, blob.clone());
-        }
-        if let Some(Event::Imported { files, .. }) = op.event() {
-            for (path, blob) in files {
-                let path = format!("{}/{path}", layout::IMPORTED);
-                self.beside.insert(path, blob.clone());
-            }
-        }
+        self.beside.extend(stray::kept(op));
         Ok(())
     }
 }

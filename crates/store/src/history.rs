@@ -60,6 +60,8 @@ struct Changed {
     /// Sessions, with their folders and the operations that went or became others.
     sessions: Vec<(SessionId, String, Vec<loss::Lost>)>,
     logs: Vec<Gone>,
+    /// Paths of what is neither a session nor a record, nor follows from them.
+    others: Vec<String>,
 }
 
 /// Operations that one session lost by some commit.
@@ -90,6 +92,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
         let events = info.trailer("Loopx-Event");
         let is_mend = events.iter().any(|event| MENDS.contains(event));
         let mut touched = BTreeSet::new();
+        let mut others = BTreeSet::new();
         for parent in &info.parents {
             // In a partial clone, or where history is damaged, a tree of long ago may not be there.
             let Ok(changed) = changed(repo, parent, &info) else {
@@ -97,6 +100,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                 continue;
             };
             gone.extend(changed.logs);
+            others.extend(changed.others);
             for (id, folder, lost) in changed.sessions {
                 touched.insert(id.clone());
                 for lost in lost {
@@ -113,7 +117,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
                 }
             }
         }
-        past.oddities.extend(odd(&info, &events, &touched));
+        past.oddities.extend(odd(&info, &events, &touched, others));
     }
     past.logs = still_gone(repo, snapshot, gone)?;
     for (id, mut one) in missing {
@@ -171,6 +175,7 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
     }
     let mut folders = BTreeSet::new();
     let mut logs = Vec::new();
+    let mut others = Vec::new();
     for path in repo.changed_paths(Some(&before), &info.tree)? {
         if let Some(id) = layout::session_of(&path) {
             let month = path.split('/').nth(1).unwrap_or_default();
@@ -180,10 +185,14 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
                 layout::archived(month, &id)
             };
             folders.insert((id, folder));
-        } else if let Some((place, name)) = layout::record(&path)
-            && let Some(was) = repo.entry_at(&before, &path)?
+        } else if let Some((place, name)) = layout::record(&path) {
+            let was = repo.entry_at(&before, &path)?;
+            logs.extend(was.map(|was| (place, name.to_owned(), was.id)));
+        } else if !layout::is_bound(&path)
+            && path != layout::FORMAT_FILE
+            && !is_our_readme(repo, &info.tree, &path)?
         {
-            logs.push((place, name.to_owned(), was.id));
+            others.push(path);
         }
     }
     let mut sides = Vec::new();
@@ -219,7 +228,19 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
     Ok(Changed {
         sessions: found,
         logs,
+        others,
     })
+}
+
+/// Test for the text that this program writes for whoever finds the branch.
+fn is_our_readme(repo: &Repo, tree: &Oid, path: &str) -> Result<bool> {
+    if path != layout::README_FILE {
+        return Ok(false);
+    }
+    let ours = repo.hash_blob(layout::README.as_bytes())?;
+    Ok(repo
+        .entry_at(tree, path)?
+        .is_some_and(|entry| entry.id == ours))
 }
 
 /// Counts those of the records that are not at the tip, by the folder where they were. A file that was no record may
@@ -255,13 +276,17 @@ fn odd(
     info: &CommitInfo,
     events: &[&str],
     touched: &BTreeSet<SessionId>,
+    mut others: BTreeSet<String>,
 ) -> Option<UnexplainedCommit> {
+    // A newer program may write files of its own, but hardly what a person reads first.
+    others.retain(|path| events.is_empty() || path == layout::README_FILE);
     // A merge brings what others did.
-    if touched.is_empty() || info.parents.len() != 1 {
+    if touched.is_empty() && others.is_empty() || info.parents.len() != 1 {
         return None;
     }
     let list = |ids: Vec<&SessionId>| {
-        let names: Vec<&str> = ids.into_iter().map(SessionId::as_str).collect();
+        let names = ids.into_iter().map(SessionId::as_str);
+        let names: Vec<&str> = names.chain(others.iter().map(String::as_str)).collect();
         names.join(", ")
     };
     let what = if events.is_empty() {
@@ -273,18 +298,18 @@ fn odd(
         return None;
     } else {
         let named = info.trailer("Loopx-Session");
-        let others: Vec<&SessionId> = touched
+        let strange: Vec<&SessionId> = touched
             .iter()
             .filter(|id| !named.contains(&id.as_str()))
             .collect();
-        if others.is_empty() {
+        if strange.is_empty() && others.is_empty() {
             return None;
         }
         let about = match named.as_slice() {
             [] => "no session".to_owned(),
             named => named.join(", "),
         };
-        format!("is about {about}, and changes {}", list(others))
+        format!("is about {about}, and changes {}", list(strange))
     };
     Some(UnexplainedCommit {
         commit: info.id.clone(),

@@ -11,7 +11,7 @@ use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::Operation;
 use loopx_rules::session::State;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Tells whether a folder is whole because a folder that is known to be whole went on to it.
 pub(super) fn is_whole(repo: &Repo, id: &SessionId, before: &Oid, after: &Oid) -> bool {
@@ -70,10 +70,14 @@ fn looked(repo: &Repo, id: &SessionId, before: &Oid, after: &Oid) -> Result<bool
             return Ok(false);
         }
     }
-    state.ops = Some(has.ops);
+    let state_ops = has.ops;
+    state.ops = Some(state_ops.clone());
     Ok(state == has.state
         && has_artifacts(repo, &had.state, &state, after)?
-        && adds_no_stray(repo, &state, before, after)?
+        && stray::adds_none(repo, (&state, &new), before, after)?
+        && stray::below_records(repo, &state_ops, &shared)?.is_empty()
+        && stray::missing(repo, after, &new)?.is_empty()
+        && stray::keeps(repo, before, after)?
         && keeps_logs(repo, before, after, &new)?)
 }
 
@@ -117,33 +121,6 @@ fn has_artifacts(repo: &Repo, before: &State, state: &State, folder: &Oid) -> Re
         }
         if before.get(&path) != Some(&blob) {
             repo.read_blob(&blob)?;
-        }
-    }
-    Ok(true)
-}
-
-/// Tells whether each file that is new or changed follows from a state, but for records and logs.
-fn adds_no_stray(repo: &Repo, state: &State, before: &Oid, after: &Oid) -> Result<bool> {
-    let (files, parts) = (layout::files(state), state.parts());
-    let known: BTreeMap<String, Entry> = repo.list_tree(before)?.into_iter().collect();
-    for (top, entry) in repo.list_tree(after)? {
-        let had = known.get(&top);
-        if had == Some(&entry) || [layout::OPS, layout::LOGS].contains(&top.as_str()) {
-            continue;
-        }
-        let below = match entry.kind {
-            EntryKind::Tree => repo.walk_blobs(&entry.id)?,
-            _ => vec![(String::new(), entry.id.clone())],
-        };
-        for (path, blob) in below {
-            let path = if path.is_empty() {
-                top.clone()
-            } else {
-                format!("{top}/{path}")
-            };
-            if !parts.contains(&path) && !stray::is_named(&files, &path, &blob) {
-                return Ok(false);
-            }
         }
     }
     Ok(true)

@@ -1,10 +1,11 @@
 //! The contents of the branch beside its sessions: the logs of journals and of whatever only a newer program knows, and
 //! the format that it says it is of.
 
-use super::fanout_folder::Held;
+use super::fanout_folder::{self, Fault, Held};
 use super::journal::split;
-use super::{EARLIER, FORMAT, Snapshot, fanout, layout, loss, ops};
+use super::{EARLIER, FORMAT, Snapshot, fanout, layout, loss, ops, stray};
 use loopx_base::failure::Result;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::issue::event::IssueEvent;
@@ -108,6 +109,7 @@ impl Snapshot<'_> {
                 judged.extend(held.map(|held| (held.name, held.entry.id)));
             }
             if kind_of(&place).is_some() {
+                found.extend(self.strays_of_records(&place, &ops, known)?);
                 let signed = ops::files(self.repo, &ops)?.into_iter();
                 let mut signed = signed.filter(|held| held.name.ends_with(SUFFIX));
                 let is_new =
@@ -127,7 +129,41 @@ impl Snapshot<'_> {
             }
         }
         found.extend(self.strays_of_logs(known)?);
+        let mut empty = stray::without_records(self.repo, &self.tree)?;
+        for other in known {
+            let had = stray::without_records(other.repo, &other.tree)?;
+            empty.retain(|place| !had.contains(place));
+        }
+        let empty = empty.into_iter();
+        found.extend(empty.map(|place| (place, "no record is in it".to_owned())));
         Ok(found)
+    }
+
+    /// The first entry among the records of an issue or of a month of the journal that is none, or that lies where
+    /// nobody finds it, beyond what lies in `known` too.
+    fn strays_of_records(
+        &self,
+        place: &str,
+        ops: &Oid,
+        known: &[&Snapshot<'_>],
+    ) -> Result<Option<(String, String)>> {
+        let mut strays = stray::below_records(self.repo, ops, &[])?;
+        if let Some(Fault::Misplaced(what)) =
+            fanout_folder::faults(self.repo, Fanout::Operations, ops)?
+        {
+            strays.push(what);
+        }
+        if strays.is_empty() || !Log::of(self.repo, place, ops)?.is_understood(self.repo) {
+            return Ok(None);
+        }
+        for other in known {
+            if let Some(had) = other.logs()?.get(place) {
+                let had = stray::below_records(other.repo, had, &[])?;
+                strays.retain(|stray| !had.contains(stray));
+            }
+        }
+        let first = strays.first();
+        Ok(first.map(|stray| (place.to_owned(), format!("{stray}: no record names it"))))
     }
 
     /// Files of an issue or a month of the journal beside the records, beyond what lies in `known` too, by their paths.
@@ -154,10 +190,7 @@ impl Snapshot<'_> {
             let (Some((_, ops)), false) = (ops, strays.is_empty()) else {
                 continue;
             };
-            let log = Log::of(self.repo, &place, &ops.id)?;
-            let records = log.files.iter();
-            let mut records = records.map(|held| read(self.repo, &place, held));
-            if records.all(|op| op.is_ok_and(|op| op.unknown().is_none())) {
+            if Log::of(self.repo, &place, &ops.id)?.is_understood(self.repo) {
                 let strays = strays.into_iter();
                 found.extend(strays.map(|(name, _)| {
                     let what = "no record names it".to_owned();
@@ -234,6 +267,13 @@ impl Log {
             ids,
             entity,
         })
+    }
+
+    /// Test for a log of which this program knows every record.
+    fn is_understood(&self, repo: &Repo) -> bool {
+        let records = self.files.iter();
+        let mut records = records.map(|held| read(repo, &self.place, held));
+        records.all(|op| op.is_ok_and(|op| op.unknown().is_none()))
     }
 
     /// Fault of one of the log's files.

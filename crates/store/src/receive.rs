@@ -148,17 +148,17 @@ pub fn unknown(repo: &Repo, branch: &str, old: Option<&Oid>, new: &Oid) -> Resul
 /// Paths where this program puts nothing: beside the known folders, or among sessions without the name of one. A folder
 /// with records is an entity, whatever it is about.
 fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
-    const KNOWN: [&str; 5] = [
-        layout::README_FILE,
-        layout::FORMAT_FILE,
-        layout::ARCHIVE,
-        layout::BRANCHES,
-        layout::JOURNAL,
-    ];
+    const KNOWN: [&str; 2] = [layout::ARCHIVE, layout::BRANCHES];
+    let readme = repo.hash_blob(layout::README.as_bytes())?;
     let mut found = BTreeSet::new();
     for (top, entry) in repo.list_tree(snapshot.tree())? {
         if entry.kind != EntryKind::Tree {
-            if !KNOWN.contains(&top.as_str()) {
+            let is_ours = match top.as_str() {
+                layout::FORMAT_FILE => true,
+                layout::README_FILE => entry.id == readme,
+                _ => false,
+            };
+            if !is_ours {
                 found.insert(top);
             }
             continue;

@@ -1,26 +1,39 @@
-//! Files of a session's folder that no record names. Whoever writes the branch by hand can put anything beside the
-//! records; what follows from them is the rest.
+//! The rule for paths: which files the folder of a session, an issue or a month of the journal may hold. Whoever writes the
+//! branch by hand can put anything beside the records, and take away what they name; the server's hook, `sync`, `import`
+//! and `fsck` ask here.
 //!
 //! What only a newer program understands may name files in ways that this one does not know: then nothing is said.
 
-use super::layout;
-use super::loss::{Records, Unreadable};
+use super::loss::{Records, Unreadable, is_signature};
+use super::{fanout_folder, layout};
 use loopx_base::failure::Result;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::issue::IssueId;
+use loopx_rules::op::{Event, Operation};
 use loopx_rules::session::State;
+use loopx_rules::signature::SUFFIX;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Paths of stray files below the folder.
-pub(super) fn all(repo: &Repo, folder: &Oid, state: &State) -> Result<Vec<String>> {
+/// Paths below a session's folder that no record names.
+pub(super) fn all(
+    repo: &Repo,
+    folder: &Oid,
+    state: &State,
+    operations: &[Operation],
+) -> Result<Vec<String>> {
     if !state.is_understood() {
         return Ok(Vec::new());
     }
-    let (files, parts) = (layout::files(state), state.parts());
+    let (files, parts) = (named(state, operations), state.parts());
     let mut found = Vec::new();
     for (top, entry) in repo.list_tree(folder)? {
         match entry.kind {
-            EntryKind::Tree if top == layout::OPS => {}
+            EntryKind::Tree if top == layout::OPS => {
+                let below = below_records(repo, &entry.id, &[])?.into_iter();
+                found.extend(below.map(|path| format!("{top}/{path}")));
+            }
             EntryKind::Tree if top == layout::LOGS => {
                 let records = Records::of(repo, Some(&Entry::tree(folder.clone())));
                 let records = records.map_err(Unreadable::failure)?;
@@ -49,14 +62,131 @@ pub(super) fn all(repo: &Repo, folder: &Oid, state: &State) -> Result<Vec<String
     Ok(found)
 }
 
+/// Entries of a folder of records that are neither a record nor a signature, but for those in some of its folders: a
+/// folder of another name, or a signature of a signature. A file of another name is read as a record, and is none.
+pub(super) fn below_records(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Vec<String>> {
+    let held = fanout_folder::entries_but(repo, Fanout::Operations, ops, without)?.into_iter();
+    let strays =
+        held.filter(|held| held.entry.kind != EntryKind::Blob || is_of_nothing(&held.name));
+    Ok(strays.map(|held| held.place).collect())
+}
+
+/// Test for a name that ends like a signature's and stands beside no record's name.
+pub(super) fn is_of_nothing(name: &str) -> bool {
+    name.ends_with(SUFFIX) && !is_signature(name)
+}
+
+/// Files that an operation keeps beside itself for good, by path below the session's folder: what requirements were
+/// written against, and what was imported.
+pub(super) fn kept(op: &Operation) -> Vec<(String, Oid)> {
+    let bases = op.bases().iter().filter_map(|base| base.blob.as_ref());
+    let mut found: Vec<(String, Oid)> = bases
+        .map(|blob| (format!("{}/{blob}.md", layout::BASES), blob.clone()))
+        .collect();
+    if let Some(Event::Imported { files, .. }) = op.event() {
+        let files = files.iter();
+        found.extend(
+            files.map(|(path, blob)| (format!("{}/{path}", layout::IMPORTED), blob.clone())),
+        );
+    }
+    found
+}
+
+/// Files that follow from a session's state and from its operations, but for records, logs and the state itself.
+fn named(state: &State, operations: &[Operation]) -> BTreeMap<String, Oid> {
+    let mut files = layout::files(state);
+    files.extend(operations.iter().flat_map(kept));
+    files
+}
+
+/// Files that operations keep beside themselves and that a folder has not got as they were.
+pub(super) fn missing(
+    repo: &Repo,
+    folder: &Oid,
+    operations: &[Operation],
+) -> Result<Vec<(String, Oid)>> {
+    let mut found = Vec::new();
+    for (path, blob) in operations.iter().flat_map(kept) {
+        if repo
+            .entry_at(folder, &path)?
+            .is_none_or(|entry| entry.id != blob)
+        {
+            found.push((path, blob));
+        }
+    }
+    Ok(found)
+}
+
+/// Test for a folder that kept everything of these kinds that another had.
+pub(super) fn keeps(repo: &Repo, before: &Oid, after: &Oid) -> Result<bool> {
+    for top in [layout::BASES, layout::IMPORTED] {
+        let (had, has) = (repo.entry_at(before, top)?, repo.entry_at(after, top)?);
+        let Some(had) = had.filter(|had| has.as_ref() != Some(had)) else {
+            continue;
+        };
+        for (path, blob) in repo.walk_blobs(&had.id)? {
+            let now = repo.entry_at(after, &format!("{top}/{path}"))?;
+            if now.is_none_or(|now| now.id != blob) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Folders that have the name of an issue or of a month of the journal and hold no records, by their paths.
+pub(super) fn without_records(repo: &Repo, tree: &Oid) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for top in [layout::ISSUES, layout::JOURNAL] {
+        let Some(entry) = repo
+            .entry_at(tree, top)?
+            .filter(|entry| entry.kind == EntryKind::Tree)
+        else {
+            continue;
+        };
+        let held: Vec<(String, Entry)> = match top {
+            layout::ISSUES => {
+                let held = fanout_folder::entries(repo, Fanout::Names, &entry.id)?.into_iter();
+                held.map(|held| (held.name, held.entry)).collect()
+            }
+            _ => repo.list_tree(&entry.id)?,
+        };
+        for (name, entry) in held {
+            let is_ours = match top {
+                layout::ISSUES => IssueId::parse(&name).is_some(),
+                _ => is_month(&name),
+            };
+            if is_ours
+                && entry.kind == EntryKind::Tree
+                && repo.entry_at(&entry.id, layout::OPS)?.is_none()
+            {
+                found.push(format!("{top}/{name}"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Test for the name of a month of the journal, or of a part of one: `2026-11`, `2026-11.02`.
+pub(super) fn is_month(name: &str) -> bool {
+    let (month, part) = name.split_once('.').unwrap_or((name, "1"));
+    let digits = |text: &str, at_least: usize| {
+        text.len() >= at_least && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    month
+        .split_once('-')
+        .is_some_and(|(year, month)| digits(year, 4) && digits(month, 2))
+        && digits(part, 1)
+}
+
 /// The log of the run that a record's file tells of.
 fn log_of(name: &str) -> Option<String> {
     let (_, id) = name.strip_suffix(".json")?.split_once('-')?;
     Some(format!("{id}.log"))
 }
 
-/// Tells whether a file that is neither a record nor a log has its place in the folder.
-pub(super) fn is_named(files: &BTreeMap<String, Oid>, path: &str, blob: &Oid) -> bool {
+/// Test for a file that is neither a record nor a log, and has its place in the folder.
+fn is_named(files: &BTreeMap<String, Oid>, path: &str, blob: &Oid) -> bool {
     const OURS: [&str; 3] = [layout::STATE, layout::SEALED_OPS, layout::SEALED_SIGNATURES];
     let within = |folder: &str| {
         path.strip_prefix(folder)
@@ -67,6 +197,41 @@ pub(super) fn is_named(files: &BTreeMap<String, Oid>, path: &str, blob: &Oid) ->
     let is_content = name.strip_suffix(".md").unwrap_or(name) == blob.to_string();
     files.contains_key(path)
         || OURS.contains(&path)
-        || within(layout::IMPORTED)
         || is_content && (within(layout::BASES) || within(layout::VERSIONS))
+}
+
+/// Test for a session that adds nothing which no record names, but for records and logs: what `before` had is not asked.
+pub(super) fn adds_none(
+    repo: &Repo,
+    (state, new): (&State, &[Operation]),
+    before: &Oid,
+    after: &Oid,
+) -> Result<bool> {
+    let (files, parts) = (named(state, new), state.parts());
+    let known: BTreeMap<String, Entry> = repo.list_tree(before)?.into_iter().collect();
+    for (top, entry) in repo.list_tree(after)? {
+        let had = known.get(&top);
+        if had == Some(&entry) || [layout::OPS, layout::LOGS].contains(&top.as_str()) {
+            continue;
+        }
+        let below = match entry.kind {
+            EntryKind::Tree => repo.walk_blobs(&entry.id)?,
+            _ => vec![(String::new(), entry.id.clone())],
+        };
+        for (path, blob) in below {
+            let path = if path.is_empty() {
+                top.clone()
+            } else {
+                format!("{top}/{path}")
+            };
+            let is_known = || -> Result<bool> {
+                let had = repo.entry_at(before, &path)?;
+                Ok(path.starts_with(layout::IMPORTED) && had.is_some_and(|had| had.id == blob))
+            };
+            if !parts.contains(&path) && !is_named(&files, &path, &blob) && !is_known()? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }

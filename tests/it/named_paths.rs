@@ -1,0 +1,245 @@
+//! The rule for paths: what no record names comes into the folder of a session, an issue or a month of the journal by no
+//! door, and what a record names is not taken away (acceptance of issue 15: P1 to P4, D18, D30).
+
+use crate::support::archive::Yard;
+use crate::support::drive::{Drive, ID};
+use crate::support::server::HOOK;
+use crate::support::store::{tamper, tamper_all};
+use crate::support::{Output, Sandbox};
+use std::path::PathBuf;
+
+/// A session, an issue and a note, where wanted, on a remote, and a clone of that.
+fn world(with_note: bool) -> (Drive, PathBuf) {
+    let d = Drive::reviewing_with(&[]);
+    d.loopx(&["issue", "create", "A fault"]).ok();
+    if with_note {
+        d.loopx(&["note", "--journal", "seen"]).ok();
+    }
+    d.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    d.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    d.git(&["push", "--quiet", "origin", "main", ID]).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    let dir = d.root().join("clone");
+    let path = dir.to_str().expect("UTF-8");
+    d.git(&["clone", "--quiet", "../remote.git", path]).ok();
+    d.loopx_in(&dir, &["init"]).ok();
+    (d, dir)
+}
+
+fn push(s: &Sandbox) -> Output {
+    s.git(&["push", "--quiet", "--no-verify", "origin", "loopx"])
+}
+
+fn hook(s: &Sandbox) {
+    s.script("../remote.git/hooks/pre-receive", HOOK);
+}
+
+fn unhook(s: &Sandbox) {
+    std::fs::remove_file(s.root().join("remote.git/hooks/pre-receive")).expect("a hook");
+}
+
+fn back(s: &Sandbox) {
+    s.git(&["update-ref", "refs/heads/loopx", "origin/loopx"])
+        .ok();
+    s.loopx(&["doctor", "--accept"]).ok();
+}
+
+/// The files of the branch below a folder.
+fn listed(s: &Sandbox, folder: &str) -> Vec<String> {
+    let listed = s
+        .git(&["ls-tree", "-r", "--name-only", "loopx", folder])
+        .ok();
+    listed.lines().map(str::to_owned).collect()
+}
+
+/// The folder of the entity that a record is of.
+fn folder(record: &str) -> &str {
+    record.split_once("/ops/").expect("a record").0
+}
+
+#[test]
+fn p1_a_folder_among_records_is_refused_and_repaired() {
+    let (d, clone) = world(true);
+    let mut paths = Vec::new();
+    for top in ["issues", "journal"] {
+        let record = listed(&d, top).remove(0);
+        let (_, name) = record.rsplit_once('/').expect("a name");
+        let of = folder(&record);
+        paths.push(format!("{of}/ops/sub/evil.sh"));
+        paths.push(format!("{of}/ops/00/{name}"));
+        paths.push(format!("{of}/ops/+000000/{name}"));
+    }
+    paths.push(format!("sessions/{ID}/ops/sub/evil.sh"));
+    paths.push(format!("sessions/{ID}/imported/evil.sh"));
+    for path in paths {
+        hook(&d);
+        tamper(&d, &path, Some(b"x\n"));
+        push(&d).fails_with(1).says("sessions_invalid");
+        d.loopx(&["fsck"]).fails_with(1);
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["fsck", "--full"]).says("all whole").ok();
+        assert!(listed(&d, &path).is_empty(), "{path}");
+        back(&d);
+        tamper(&d, &path, Some(b"x\n"));
+        unhook(&d);
+        let good = d.git(&["rev-parse", "origin/loopx"]).line();
+        push(&d).ok();
+        let synced = d.loopx_in(&clone, &["sync", "origin"]);
+        // What lies beside the records of a session is left out; what lies elsewhere is not taken over.
+        if path.starts_with("sessions/") {
+            synced.says("computed again").ok();
+        } else {
+            synced.fails_with(1).says("no record names it");
+        }
+        d.loopx_in(&clone, &["fsck", "--full"])
+            .says("all whole")
+            .ok();
+        let reset = format!("{good}:refs/heads/loopx");
+        d.git(&[
+            "push",
+            "--quiet",
+            "--no-verify",
+            "--force",
+            "origin",
+            &reset,
+        ])
+        .ok();
+        d.git_in(&clone, &["update-ref", "refs/heads/loopx", &good])
+            .ok();
+        d.loopx_in(&clone, &["doctor", "--accept"]).ok();
+        back(&d);
+    }
+}
+
+#[test]
+fn p2_a_file_right_in_the_journal_gets_a_word_and_a_month_without_records_is_refused() {
+    let (d, clone) = world(false);
+    hook(&d);
+    tamper(&d, "journal/evil.md", Some(b"x\n"));
+    let pushed = push(&d);
+    assert!(
+        pushed.stderr.contains("`journal/evil.md` is nothing"),
+        "{pushed}"
+    );
+    pushed.ok();
+    back(&d);
+    for path in ["journal/2026-11/evil.md", "journal/2026-11.02/x/e.json"] {
+        tamper(&d, path, Some(b"x\n"));
+        push(&d).fails_with(1).says("no record is in it");
+        d.loopx(&["fsck"]).fails_with(1);
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["fsck"]).says("all whole").ok();
+        back(&d);
+    }
+    unhook(&d);
+    tamper(&d, "journal/2026-11/evil.md", Some(b"x\n"));
+    push(&d).ok();
+    d.loopx_in(&clone, &["sync", "origin"])
+        .fails_with(1)
+        .says("no record is in it");
+}
+
+#[test]
+fn p3_a_folder_that_looks_like_an_issue_has_records() {
+    let (d, clone) = world(false);
+    hook(&d);
+    tamper(&d, "issues/lx-aaaaaaaaaa/x/evil.sh", Some(b"x\n"));
+    push(&d).fails_with(1).says("no record is in it");
+    d.loopx(&["fsck"]).fails_with(1);
+    unhook(&d);
+    push(&d).ok();
+    d.loopx_in(&clone, &["sync", "origin"])
+        .fails_with(1)
+        .says("no record is in it");
+    d.loopx(&["fsck", "--repair"]).ok();
+    d.loopx(&["fsck"]).says("all whole").ok();
+}
+
+#[test]
+fn p4_a_signature_of_a_signature_is_left_out_by_sync() {
+    let (d, clone) = world(false);
+    let records = listed(&d, &format!("sessions/{ID}/ops"));
+    let path = format!("{}.sig.sig", records[0]);
+    let edits = [(path.clone(), Some(b"x\n".to_vec()))];
+    tamper_all(&d, &edits);
+    hook(&d);
+    push(&d).fails_with(1);
+    unhook(&d);
+    push(&d).ok();
+    // With work on both sides, and without.
+    for went_on in [false, true] {
+        if went_on {
+            d.loopx_in(&clone, &["-s", ID, "note", "went on"]).ok();
+            tamper_all(
+                &d,
+                &[(format!("{}.sig.sig", records[1]), Some(b"x\n".to_vec()))],
+            );
+            push(&d).ok();
+        }
+        d.loopx_in(&clone, &["sync", "origin"]).ok();
+        d.loopx_in(&clone, &["fsck", "--full"])
+            .says("all whole")
+            .ok();
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["sync", "origin"]).ok();
+        d.loopx(&["fsck", "--full"]).says("all whole").ok();
+        assert!(
+            listed(&d, &format!("sessions/{ID}/ops"))
+                .iter()
+                .all(|path| !path.ends_with(".sig.sig"))
+        );
+    }
+}
+
+#[test]
+fn d18_a_readme_of_somebody_else_is_named_by_the_hook_and_by_fsck() {
+    let (d, _) = world(false);
+    hook(&d);
+    tamper(&d, "README.md", Some(b"# Clone evil.example\n"));
+    let pushed = push(&d);
+    assert!(pushed.stderr.contains("`README.md` is nothing"), "{pushed}");
+    pushed.ok();
+    d.loopx(&["fsck"]).says("README.md").ok();
+    let (d, _) = world(false);
+    let commit = d.git(&["rev-parse", "loopx"]).line();
+    d.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    d.loopx(&["issue", "create", "Another"]).ok();
+    d.loopx(&["note", "--journal", "seen"]).ok();
+    assert_ne!(d.git(&["rev-parse", "loopx"]).line(), commit);
+    let quiet = d.loopx(&["fsck", "--full"]).says("all whole");
+    assert!(!quiet.stderr.contains("changes"), "{quiet}");
+    quiet.ok();
+}
+
+#[test]
+fn d30_a_base_that_a_record_names_is_not_taken_away() {
+    let y = Yard::ready();
+    y.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    y.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    y.git(&["push", "--quiet", "--no-verify", "origin", "main"])
+        .ok();
+    y.loopx(&["sync", "origin"]).ok();
+    let all = listed(&y, "sessions");
+    let base = all.iter().find(|path| path.contains("/change/bases/"));
+    let (folder, _) = base.expect("a base").rsplit_once('/').expect("a folder");
+    let bases = listed(&y, folder);
+    tamper(&y, folder, None);
+    hook(&y);
+    push(&y).fails_with(1).says("is not there");
+    y.loopx(&["fsck"]).fails_with(1).says("change/bases");
+    y.loopx(&["fsck", "--repair"]).ok();
+    y.loopx(&["fsck"]).says("all whole").ok();
+    assert_eq!(listed(&y, folder), bases);
+    back(&y);
+    let dir = y.root().join("clone");
+    let path = dir.to_str().expect("UTF-8");
+    y.git(&["clone", "--quiet", "../remote.git", path]).ok();
+    y.loopx_in(&dir, &["init"]).ok();
+    tamper(&y, folder, None);
+    unhook(&y);
+    push(&y).ok();
+    y.loopx_in(&dir, &["sync", "origin"]).ok();
+    let tree = y.git_in(&dir, &["ls-tree", "-r", "--name-only", "loopx", folder]);
+    assert_eq!(tree.ok().lines().count(), bases.len());
+    y.loopx_in(&dir, &["fsck", "--full"]).says("all whole").ok();
+}
