@@ -15,7 +15,7 @@ use loopx_store::audit_cache::Memory;
 use loopx_store::check;
 use loopx_store::check::{Damage, Found, Signed};
 use loopx_store::unreadable;
-use loopx_store::{Decision, Lock, Session, Snapshot, Store, UnexplainedCommit, signature_fault};
+use loopx_store::{Decision, Lock, Session, Signatures, Snapshot, Store, UnexplainedCommit};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -184,13 +184,17 @@ fn copied(ctx: &Context, id: &SessionId, path: &str) -> Option<Vec<u8>> {
 /// Looks for faults of the records, and of the signatures that people gave about them.
 fn look(ctx: &Context, snapshot: &Snapshot<'_>, memory: &mut Memory) -> Result<Found> {
     check::check(&ctx.repo, snapshot, memory, |place, session| {
-        signatures(snapshot, place, session)
+        signatures(ctx, (snapshot, place), session)
     })
 }
 
 /// Signatures of a session that are none over their records. A key that nobody trusts is no damage, nor is a word that
 /// was signed for another branch.
-fn signatures(snapshot: &Snapshot<'_>, place: &str, session: &Session) -> Result<Signed> {
+fn signatures(
+    ctx: &Context,
+    (snapshot, place): (&Snapshot<'_>, &str),
+    session: &Session,
+) -> Result<Signed> {
     let files = snapshot.signatures(session)?;
     if files.is_empty() {
         return Ok(Signed::Whole);
@@ -200,17 +204,19 @@ fn signatures(snapshot: &Snapshot<'_>, place: &str, session: &Session) -> Result
         .into_iter()
         .map(|op| (op.file_name(), op))
         .collect();
+    let mut known = Signatures::of(&ctx.repo);
     let (mut unsigned, mut why) = (Vec::new(), Vec::new());
     for (name, bytes) in files {
         let fault = match operations.get(&name) {
             None => Some("it stands beside no operation".to_owned()),
-            Some(op) => signature_fault(op, bytes.as_deref())?,
+            Some(op) => known.fault(op, bytes.as_deref())?,
         };
         if let Some(fault) = fault {
             why.push(format!("the signature of {name} does not hold: {fault}"));
             unsigned.push(name);
         }
     }
+    known.keep();
     Ok(if !unsigned.is_empty() {
         Signed::Damaged(Damage::signatures(place, why.join("; "), unsigned))
     } else if can_check() {

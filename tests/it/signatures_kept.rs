@@ -2,9 +2,9 @@
 //! door (acceptance of issue 15: D17, D28, D29).
 
 use crate::support::drive::{Drive, ID};
-use crate::support::keys::{RITA, by, everybody, operation};
+use crate::support::keys::{RITA, by, by_key, everybody, operation};
 use crate::support::server::HOOK;
-use crate::support::{Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox};
 use std::path::{Path, PathBuf};
 
 const SIGNED: &str = "[review]\nsigned = true\n";
@@ -226,4 +226,82 @@ fn d31_what_no_record_of_an_issue_names_is_refused_and_repaired() {
             .ok();
         d.loopx(&["doctor", "--accept"]).ok();
     }
+}
+
+/// A text whose blob has a larger, or a smaller, id than another.
+fn beside(s: &Sandbox, blob: &str, is_larger: bool) -> String {
+    let mut texts = (0..).map(|n| format!("no signature {n}\n"));
+    let is_wanted = |text: &String| {
+        let call = s.call("git").args(&["hash-object", "--stdin"]);
+        let id = call.stdin(text.as_str()).run().line();
+        (id.as_str() > blob) == is_larger
+    };
+    texts.find(is_wanted).expect("a text")
+}
+
+#[test]
+fn of_two_signatures_of_one_record_that_meet_the_one_that_holds_is_taken() {
+    for is_larger in [true, false] {
+        for went_on in [true, false] {
+            let (d, clone) = world();
+            let signature = signature(&d);
+            let blob = || d.git(&["rev-parse", &format!("loopx:{signature}")]).line();
+            let good = blob();
+            let text = beside(&d, &good, is_larger);
+            let files = [(state(), None), (signature.clone(), Some(text.as_bytes()))];
+            let commit = by_hand(&d, &clone, &files);
+            push(&d, &clone, &commit).ok();
+            if went_on {
+                d.does(&["run", "--", "true"]);
+            }
+            d.loopx(&["sync", "origin"]).ok();
+            assert_eq!(blob(), good, "{is_larger} {went_on}");
+            d.loopx(&["fsck", "--full"]).says("all whole").ok();
+            d.loopx_in(&clone, &["sync", "origin"]).ok();
+            d.loopx_in(&clone, &["fsck", "--full"])
+                .says("all whole")
+                .ok();
+        }
+    }
+}
+
+#[test]
+fn each_signature_is_held_against_its_record_once() {
+    let (d, clone) = world();
+    for _ in 0..3 {
+        d.does(&["run", "--", "true"]);
+        by(&d, RITA, &["review", "--verdict", "approve", "--sign"]).ok();
+    }
+    d.loopx(&["sync", "origin"]).ok();
+    let log = d.root().join("starts");
+    let script = format!(
+        "#!/bin/sh\necho x >> '{}'\nPATH=${{PATH#*:}}\nexec ssh-keygen \"$@\"\n",
+        log.display()
+    );
+    d.program("ssh-keygen", &script);
+    let starts = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count());
+    let call = |args: &[&str]| d.call(LOOPX).cwd(&clone).args(args).run();
+    call(&["sync", "origin"]).ok();
+    assert_eq!(starts(), 3, "each that came, once");
+    // The first came with the branch itself, which nothing here stood against.
+    call(&["fsck", "--full"]).ok();
+    assert_eq!(starts(), 4);
+    call(&["fsck", "--full"]).ok();
+    assert_eq!(starts(), 4);
+    // A file that says anything else costs a look, and no more.
+    d.write(clone.join(".git/loopx/signatures-known"), "\u{0}\n");
+    call(&["fsck", "--full"]).says("all whole").ok();
+    assert_eq!(starts(), 8);
+}
+
+#[test]
+fn p5_a_key_that_is_not_listed_leads_to_another_key() {
+    let (d, _) = world();
+    d.does(&["run", "--", "true"]);
+    let args = ["review", "--verdict", "approve", "--sign"];
+    let error = by_key(&d, RITA, "bob", &args).fails_with(1).error_json();
+    let help = error["error"]["help"].as_str().expect("help");
+    assert!(help.contains("user.signingKey"), "{help}");
+    assert!(help.contains(RITA.1), "{help}");
+    assert!(!help.contains("--sign"), "{help}");
 }

@@ -77,7 +77,7 @@ pub use message::{also, issue_message, journal_message, message, one_line};
 pub use recovery::{Accepted, Recovered};
 pub use redacted::{Blobs, Redacted, brought, redacted, redacted_apart};
 pub use removed_by_remote::RemovedByRemote;
-pub use signatures::{SignatureFiles, fault as signature_fault};
+pub use signatures::{SignatureFiles, Signatures};
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
 

@@ -2,8 +2,8 @@
 //! files that belong to them.
 
 use super::folder::{Parts, assemble};
-use super::loss::Records;
-use super::{Edits, Session, layout, ops, record_limit, signatures};
+use super::loss::{Records, is_signature};
+use super::{Edits, Session, layout, ops, record_limit, signatures, stray};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
@@ -11,7 +11,8 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
 use loopx_rules::session::State;
 use loopx_rules::session::is_state_file;
-use std::collections::BTreeMap;
+use loopx_rules::signature::SUFFIX;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Content of a folder that does not follow from something else.
 #[derive(Default)]
@@ -97,6 +98,9 @@ pub(super) fn gather_beside(
         && entry.kind == EntryKind::Tree
     {
         for held in ops::files(repo, &entry.id)? {
+            if stray::is_of_nothing(&held.name) {
+                continue;
+            }
             let has = |other: &Folder| other.records.get(&held.name) == Some(&held.entry.id);
             if held.name.ends_with(".json") && !others.iter().any(has) {
                 let label = format!("{path}/{}/{}", layout::OPS, held.place);
@@ -148,6 +152,7 @@ pub(super) fn build(
     let mut operations: BTreeMap<(u64, String), (Option<Oid>, Operation)> = BTreeMap::new();
     let mut records = BTreeMap::new();
     let mut beside = BTreeMap::new();
+    let mut signed = BTreeMap::new();
     let mut candidate: Option<Oid> = None;
     for folder in folders {
         for op in folder.operations {
@@ -162,7 +167,14 @@ pub(super) fn build(
                 _ => drop(operations.insert(key, (blob, op))),
             }
         }
-        unite_files(&mut records, folder.records);
+        for (name, blob) in folder.records {
+            if is_signature(&name) {
+                let blobs: &mut BTreeSet<Oid> = signed.entry(name).or_default();
+                blobs.insert(blob);
+            } else {
+                unite_files(&mut records, [(name, blob)].into());
+            }
+        }
         unite_files(&mut beside, folder.beside);
         candidate = candidate.max(folder.candidate);
     }
@@ -172,6 +184,13 @@ pub(super) fn build(
         }
     }
     let operations: Vec<Operation> = operations.into_values().map(|(_, op)| op).collect();
+    for (name, blobs) in signed {
+        let is_of = |op: &&Operation| name.strip_suffix(SUFFIX) == Some(op.file_name().as_str());
+        // Whose name is asked only where clones have several.
+        let op = operations.iter().filter(|_| blobs.len() > 1).find(is_of);
+        let blob = signatures::chosen(repo, op, &blobs)?;
+        records.extend(blob.map(|blob| (name, blob)));
+    }
     // What operations wrote follows from them.
     for path in operations.iter().flat_map(|op| op.others.keys()) {
         beside.remove(path);

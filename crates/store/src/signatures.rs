@@ -11,7 +11,8 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::{Body, Operation, parse_json};
 use loopx_rules::signature::{MAX_BYTES, NAMESPACE, SUFFIX, Signed};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// Signature files by the names of the operation files that they stand beside. One that is larger than
 /// any signature is given as nothing.
@@ -102,28 +103,115 @@ pub(super) fn sealed(repo: &Repo, sealed: &[u8]) -> Result<Vec<(String, Oid)>> {
         .collect()
 }
 
-/// Reason for which a file is no signature over the operation that it stands beside, whoever made it and wherever it
-/// counts.
-pub fn fault(op: &Operation, bytes: Option<&[u8]>) -> Result<Option<String>> {
-    let Some(bytes) = bytes else {
-        return Ok(Some("the file is larger than any signature".to_owned()));
-    };
-    let path = format!("{}{SUFFIX}", op.file_name());
-    let read =
-        Signed::parse(bytes, &path).and_then(|signed| Ok((signed, signed.statement(&path)?)));
-    let (signed, statement) = match read {
-        Ok(read) => read,
-        // A newer program signs what this one does not understand.
-        Err(failure) if failure.code == Code::FormatNewer => return Ok(None),
-        Err(failure) => return Ok(Some(failure.message)),
-    };
-    if matches!(op.body, Body::Unknown(_)) {
-        return Ok(None);
+/// Limit of signatures that are known to hold at once; a file with more is begun anew.
+const MOST_KNOWN: usize = 20_000;
+
+/// Signature files that ssh-keygen found to be signatures over their statements, by their blobs: a disposable file in
+/// the git dir. The same bytes say the same again, and each start of ssh-keygen costs as much as all else that is asked
+/// of a signature. A line that is no blob's id is passed over.
+pub struct Signatures<'r> {
+    repo: &'r Repo,
+    known: Option<BTreeSet<String>>,
+    is_new: bool,
+}
+
+impl<'r> Signatures<'r> {
+    pub fn of(repo: &'r Repo) -> Self {
+        Signatures {
+            repo,
+            known: None,
+            is_new: false,
+        }
     }
-    if let Some(why) = statement.differs_over(op) {
-        return Ok(Some(why));
+
+    fn file(&self) -> PathBuf {
+        self.repo
+            .common_dir()
+            .join("loopx")
+            .join("signatures-known")
     }
-    integrity(&signed)
+
+    fn known(&mut self) -> &mut BTreeSet<String> {
+        let file = self.file();
+        self.known.get_or_insert_with(|| {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            text.lines().map(str::to_owned).collect()
+        })
+    }
+
+    /// Keeps what was found for the next command. Without it that takes longer, and says the same.
+    pub fn keep(self) {
+        if let (true, Some(known)) = (self.is_new, &self.known) {
+            let mut text = String::new();
+            for line in known.iter().take(MOST_KNOWN) {
+                text.push_str(line);
+                text.push('\n');
+            }
+            drop(self.repo.write_shared(&self.file(), text.as_bytes()));
+        }
+    }
+
+    /// Reason for which the armour is none over its statement; nothing where no program here can tell.
+    fn integrity(&mut self, signed: &Signed<'_>, bytes: &[u8]) -> Result<Option<String>> {
+        let blob = self.repo.hash_blob(bytes)?.to_string();
+        if self.known().contains(&blob) {
+            return Ok(None);
+        }
+        let found = integrity(signed)?;
+        if found.is_none() && can_check() {
+            let known = self.known();
+            if known.len() >= MOST_KNOWN {
+                known.clear();
+            }
+            known.insert(blob);
+            self.is_new = true;
+        }
+        Ok(found)
+    }
+
+    /// Reason for which a file is no signature over the operation that it stands beside, whoever made it and wherever it
+    /// counts.
+    pub fn fault(&mut self, op: &Operation, bytes: Option<&[u8]>) -> Result<Option<String>> {
+        let Some(bytes) = bytes else {
+            return Ok(Some("the file is larger than any signature".to_owned()));
+        };
+        let path = format!("{}{SUFFIX}", op.file_name());
+        let read =
+            Signed::parse(bytes, &path).and_then(|signed| Ok((signed, signed.statement(&path)?)));
+        let (signed, statement) = match read {
+            Ok(read) => read,
+            // A newer program signs what this one does not understand.
+            Err(failure) if failure.code == Code::FormatNewer => return Ok(None),
+            Err(failure) => return Ok(Some(failure.message)),
+        };
+        if matches!(op.body, Body::Unknown(_)) {
+            return Ok(None);
+        }
+        if let Some(why) = statement.differs_over(op) {
+            return Ok(Some(why));
+        }
+        self.integrity(&signed, bytes)
+    }
+}
+
+/// The signature of an operation among several files that clones have under its name: one that holds before one that
+/// does not, and of several the largest blob, so that all clones take the same.
+pub(super) fn chosen(
+    repo: &Repo,
+    op: Option<&Operation>,
+    blobs: &BTreeSet<Oid>,
+) -> Result<Option<Oid>> {
+    let mut holding = None;
+    if let (Some(op), true) = (op, blobs.len() > 1) {
+        let mut known = Signatures::of(repo);
+        for blob in blobs {
+            if known.fault(op, read(repo, blob)?.as_deref())?.is_none() {
+                holding = Some(blob.clone());
+            }
+        }
+        known.keep();
+    }
+    Ok(holding.or_else(|| blobs.last().cloned()))
 }
 
 /// Reason why the armour is none over its statement; nothing where no program here can tell.
@@ -150,7 +238,7 @@ pub(super) fn is_of(repo: &Repo, name: &str, blob: &Oid) -> bool {
         Err(failure) => return failure.code == Code::FormatNewer,
     };
     name.strip_suffix(SUFFIX) == Some(statement.operation.file_name().as_str())
-        && !matches!(integrity(&signed), Ok(Some(_)))
+        && !matches!(Signatures::of(repo).integrity(&signed, &bytes), Ok(Some(_)))
 }
 
 /// First signature of a session's folder that none of the folders before has, and that is none over its record; with the
@@ -181,6 +269,8 @@ pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Op
             _ => break,
         }
     }
+    let mut known = Signatures::of(repo);
+    let mut found = None;
     for (name, blob) in new {
         let record = name.strip_suffix(SUFFIX).unwrap_or(&name);
         let there = has.files().find(|(one, _)| *one == record);
@@ -189,12 +279,14 @@ pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Op
             Some((_, op)) => match Operation::parse(&repo.read_blob(op)?, record, op) {
                 // What is wrong with the record itself is said of that.
                 Err(_) => None,
-                Ok(op) => fault(&op, read(repo, &blob)?.as_deref())?,
+                Ok(op) => known.fault(&op, read(repo, &blob)?.as_deref())?,
             },
         };
         if let Some(why) = why {
-            return Ok(Some(format!("{name} is no signature of its record: {why}")));
+            found = Some(format!("{name} is no signature of its record: {why}"));
+            break;
         }
     }
-    Ok(None)
+    known.keep();
+    Ok(found)
 }

@@ -116,7 +116,8 @@ impl Word {
                     return Ok(signature);
                 };
                 let mut weighed = credentials.weigh(policy, *transition, &approval.by);
-                if let Some(blocker) = weighed.last_mut().and_then(|last| last.refused.take()) {
+                if let Some(mut blocker) = weighed.last_mut().and_then(|last| last.refused.take()) {
+                    lead_to_key(&mut blocker, policy, (&credentials, op));
                     return Err(refusal(match amends {
                         Some(_) => gate::of_amendment(policy, blocker),
                         None => blocker,
@@ -135,6 +136,7 @@ impl Word {
             Some(Event::Reviewed { verdict }) if policy.asks_signed_verdict() => {
                 let checked = credentials.signatures.get(&op.op);
                 if let Some(mut blocker) = gate::verdict_signature(policy, &op.by, checked) {
+                    lead_to_key(&mut blocker, policy, (&credentials, op));
                     // Nobody who asked for changes is led to an approval.
                     if !verdict.is_approval() {
                         blocker.help = "give the verdict again, with --sign".into();
@@ -153,12 +155,29 @@ impl Word {
             Some(Event::Waived { .. } | Event::Extended { .. }) if policy.asks_signatures() => {
                 let checked = credentials.signatures.get(&op.op);
                 if let Some(flaw) = gate::flaw(op, checked) {
-                    return Err(refusal(flaw.blocker()));
+                    let mut blocker = flaw.blocker();
+                    lead_to_key(&mut blocker, policy, (&credentials, op));
+                    return Err(refusal(blocker));
                 }
             }
             _ => {}
         }
         Ok(signature)
+    }
+}
+
+/// Leads to another key where this one is not the signer's: the same command would be refused again.
+fn lead_to_key(blocker: &mut Blocker, policy: &Policy, (known, op): (&Credentials, &Operation)) {
+    let checked = known.signatures.get(&op.op);
+    if checked.is_some_and(|checked| checked.flaw == Some(signature::Flaw::NotListed)) {
+        blocker.help = hint![
+            format!(
+                "git config user.signingKey KEYFILE  (a key that {} has for {}; ",
+                policy.approve.signers, op.by.email
+            ),
+            command!("signers check"),
+            " names what is wrong with those), then the same again"
+        ];
     }
 }
 
