@@ -103,7 +103,7 @@ fn show(preview: &Preview, ui: &mut Ui) {
         ui.status(format!("  and {more} more"));
     }
     for one in &preview.bypassed {
-        ui.warn(format!("{}: {}; {}", one.commit.short(), one.why, one.help));
+        ui.warn(one.words());
     }
     for item in &preview.by_word {
         ui.status(check_line(ui, "  ", item));

@@ -69,6 +69,13 @@ pub(crate) struct Bypassed {
     pub help: Hint,
 }
 
+impl Bypassed {
+    /// The commit, what is wrong with it, and the way on.
+    pub(crate) fn words(&self) -> String {
+        format!("{}: {}; {}", self.commit.short(), self.why, self.help)
+    }
+}
+
 /// The steps of `finish` that were done.
 #[derive(Debug)]
 pub(crate) struct Finished {
@@ -166,7 +173,7 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
 }
 
 /// Commits of the bound branch that `verify` refuses because no state of the session allowed them.
-fn bypassed(ctx: &Context, state: &State) -> Result<Vec<Bypassed>> {
+pub(super) fn bypassed(ctx: &Context, state: &State) -> Result<Vec<Bypassed>> {
     if state.stage < Stage::Build || state.branch.is_none() {
         return Ok(Vec::new());
     }

@@ -1,6 +1,7 @@
 //! Reading: status, list, show, log, diff. Nothing here writes.
 
 use super::context::Context;
+use super::finish::{self, Bypassed};
 use super::journal;
 use super::landed::{self, Landed};
 use super::lease::{self, ClaimView};
@@ -117,6 +118,9 @@ pub(crate) struct Status {
     pub open: BTreeSet<Artifact>,
     /// Number of the session's own commits on its branch, where the stage looks at the code.
     pub commits: Option<usize>,
+    /// Commits that no state of the session allowed: they do not land as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bypassed: Vec<Bypassed>,
     #[serde(skip)]
     pub has_worktree: bool,
     pub started: String,
@@ -267,6 +271,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
     }
     let claim = state.build.claim.as_ref();
     let code = facts.code.as_ref();
+    let own = commits(ctx, &facts)?;
     let has_worktree = worktree.is_some();
     let worktree = worktree.unwrap_or_default();
     Ok(Status {
@@ -310,7 +315,8 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         artifacts: state.artifacts.keys().copied().collect(),
         blank_artifacts: blank(view),
         open: open(state),
-        commits: commits(ctx, &facts)?,
+        bypassed: bypassed(ctx, &facts, own.as_deref().unwrap_or_default())?,
+        commits: own.map(|own| own.len()),
         has_worktree,
         started: state.started.at.clone(),
         touched: state.touched.at.clone(),
@@ -428,8 +434,27 @@ fn holding(
     blockers
 }
 
+/// Commits that no state of the session allowed, where a branch that policy protects would refuse them. Each commit that
+/// our hooks let pass names a state: nothing is judged where all do.
+fn bypassed(ctx: &Context, facts: &Facts<'_>, own: &[Oid]) -> Result<Vec<Bypassed>> {
+    if facts.policy.gates.protected.is_empty() {
+        return Ok(Vec::new());
+    }
+    for commit in own {
+        if ctx
+            .repo
+            .commit_info(commit)?
+            .trailer("Loopx-State")
+            .is_empty()
+        {
+            return finish::bypassed(ctx, &facts.state);
+        }
+    }
+    Ok(Vec::new())
+}
+
 /// The session's own commits, where the stage looks at the code.
-fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<usize>> {
+fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Vec<Oid>>> {
     let state = &facts.state;
     if facts.code.is_none()
         || facts.base_missing.is_some()
@@ -449,7 +474,7 @@ fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<usize>> {
         &head,
         Some(&state.id),
     )?;
-    Ok(Some(own.commits.len()))
+    Ok(Some(own.commits))
 }
 
 fn parked(ctx: &Context, state: &State) -> Option<Parked> {

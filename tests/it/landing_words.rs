@@ -30,6 +30,7 @@ fn d19_finish_shows_a_commit_that_no_state_allowed() {
     s.write(".loopx/t/tasks.jsonl", "{\"id\":\"TASK-001\",\"title\":\"Do it\",\"convergence\":{\"criteria\":[\"it is there\"],\"verification\":{\"cmd\":[\"true\"]}}}\n");
     s.loopx(&["approve", "--enter"]).ok();
     s.loopx(&["run"]).ok();
+    s.loopx(&["status"]).says("made in stage plan").ok();
     insta::assert_snapshot!(s.loopx(&["finish", "--yes"]).steady(), @"
     $ git-loopx finish --yes
     0000000000..0000000000
@@ -42,6 +43,10 @@ fn d19_finish_shows_a_commit_that_no_state_allowed() {
     warning: 0000000000: no trailer names a state of session t; it was made in stage plan: `src/early`: stage plan takes no code; git merge --squash t  (lands the reviewed result as one commit, on the target), or make the commit again in the build: git loopx -s t log
     --- exit 0
     ");
+    // With the session its words are gone, and what the branch refuses is not.
+    s.loopx(&["verify", "main..t", "--onto", "main"])
+        .fails_with(1);
+    s.loopx(&["verify", "main..t"]).fails_with(1);
 }
 
 #[test]

@@ -22,6 +22,9 @@ pub(crate) fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.warn(line(warning));
     }
     let now = ctx.now();
+    for one in &status.bypassed {
+        ui.warn(one.words());
+    }
     head(&status, now, ui);
     ui.out("");
     stages(&status, ui);

@@ -29,12 +29,13 @@ pub(crate) use sessions::Sessions;
 pub(crate) use span::Span;
 
 use super::context::Context;
+use super::upstream;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::CommitInfo;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
 use loopx_rules::range_rules::{Finding, Head, Severity};
-use loopx_rules::session::State;
+use loopx_rules::session::{Ending, State};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -132,12 +133,42 @@ pub(crate) fn verify(ctx: &Context, request: &Request) -> Result<Report> {
     };
     let mut span = span::find(ctx, &sessions, request, policy_from.as_ref())?;
     let policy = policy_at(ctx, policy_from.as_ref().or(span.base.as_ref()))?;
-    let branch = request.onto.as_deref().or(span.branch.as_deref());
+    let onto = match &request.onto {
+        Some(onto) => Some(onto.clone()),
+        None => target_after_archive(ctx, &sessions, &span, &policy)?,
+    };
+    let branch = onto.as_deref().or(span.branch.as_deref());
     span.protected = branch.is_some_and(|branch| policy.protects(branch));
-    if span.protected && request.onto.is_some() {
-        span.branch.clone_from(&request.onto);
+    if span.protected && onto.is_some() {
+        span.branch = onto;
     }
     judge(ctx, &sessions, span, &policy)
+}
+
+/// The protected branch that takes what is on a branch whose session was archived: no session judges its commits any
+/// more, and what the branch would refuse is no less wrong for that.
+fn target_after_archive(
+    ctx: &Context,
+    sessions: &Sessions<'_>,
+    span: &Span,
+    policy: &Policy,
+) -> Result<Option<String>> {
+    let Some(branch) = span.branch.as_deref().filter(|_| span.bound.is_none()) else {
+        return Ok(None);
+    };
+    if policy.gates.protected.is_empty() || policy.protects(branch) {
+        return Ok(None);
+    }
+    let was_bound = |state: &Rc<State>| {
+        let is_archived = matches!(state.ending, Some(Ending::Archived { .. }));
+        is_archived && state.branch.as_deref() == Some(branch)
+    };
+    if !sessions.finished()?.iter().any(was_bound) {
+        return Ok(None);
+    }
+    let target = upstream::target(ctx, Some(branch), policy)?;
+    let target = target.map(|target| target.name);
+    Ok(target.filter(|target| policy.protects(target)))
 }
 
 /// The policy of a commit; the defaults where there is none.
