@@ -56,10 +56,11 @@ pub(crate) fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
     let (plan, steps) = if global {
         let global = flow::Global::read()?;
         let plan = hooks::plan_global(&global.facts, install)?;
-        let steps = announce(&plan, |step| global.describe(step), ui);
         if !dry_run {
             global.apply(&plan)?;
         }
+        let steps = words(&plan, |step| global.describe(step));
+        steps.iter().for_each(|(_, words)| ui.status(words));
         (plan, steps)
     } else {
         let repository = flow::read()?;
@@ -68,12 +69,24 @@ pub(crate) fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
         } else {
             hooks::plan_uninstall(&repository.facts)?
         };
-        let steps = announce(&plan, |step| flow::describe(&repository, step), ui);
-        if !dry_run {
-            flow::apply(&repository, &plan)?;
+        let steps = words(&plan, |step| flow::describe(&repository, step));
+        if dry_run {
+            steps.iter().for_each(|(_, words)| ui.status(words));
+        } else {
+            // What was not done is not said.
+            flow::apply(&repository, &plan, |step| {
+                ui.status(clean(&flow::describe(&repository, step)));
+            })?;
         }
         (plan, steps)
     };
+    // With --json they are in the document.
+    let notes = if ui.is_json() { &[][..] } else { &plan.notes };
+    for note in notes {
+        ui.warn(clean(note));
+    }
+    let document = |(step, words): (Step, String)| json!({"step": step, "text": words});
+    let steps: Vec<Value> = steps.into_iter().map(document).collect();
     ui.json(
         command,
         &json!({
@@ -98,20 +111,10 @@ pub(crate) fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says what is going to be done, before it is done; gives the same for a document.
-fn announce(plan: &Plan, describe: impl Fn(Step) -> String, ui: &mut Ui) -> Vec<Value> {
+/// The steps of a plan, each with its words.
+fn words(plan: &Plan, describe: impl Fn(Step) -> String) -> Vec<(Step, String)> {
     let with_words = |step: &Step| (*step, clean(&describe(*step)));
-    let steps: Vec<(Step, String)> = plan.steps.iter().map(with_words).collect();
-    for (_, words) in &steps {
-        ui.status(words);
-    }
-    // With --json they are in the document.
-    let notes = if ui.is_json() { &[][..] } else { &plan.notes };
-    for note in notes {
-        ui.warn(clean(note));
-    }
-    let document = |(step, words): (Step, String)| json!({"step": step, "text": words});
-    steps.into_iter().map(document).collect()
+    plan.steps.iter().map(with_words).collect()
 }
 
 fn status(repository: &flow::Repository, ui: &mut Ui) -> Result<Exit> {

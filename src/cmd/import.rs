@@ -250,6 +250,11 @@ fn text(report: &Report, ui: &mut Ui) {
         change_lines(change, would, ui);
     }
     overlaps(report, ui);
+    // What an earlier run said of the same tree is not said again.
+    if new == 0 && !report.changes.iter().any(|change| is_news(&change)) {
+        ui.hint(command!("list --all"));
+        return;
+    }
     if !report.strays.is_empty() {
         ui.out("neither spec nor change, left where it is:");
     }

@@ -186,6 +186,7 @@ mod setup_server;
 mod sharing;
 mod signatures_kept;
 mod skills;
+mod small_words;
 mod spec_big;
 mod spec_bytes_props;
 mod spec_cases;

@@ -124,6 +124,12 @@ pub(crate) fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<E
 fn materials(ctx: &Context, remove: bool, dry_run: bool, ui: &mut Ui) -> Result<()> {
     let pieces = material::apply(&ctx.repo, remove, dry_run)?;
     let color = ui.color();
+    let links = material::links(&ctx.repo)?;
+    for path in &links {
+        ui.warn(format!(
+            "{path} is a symbolic link, which is not followed: nothing of git loopx is written there"
+        ));
+    }
     for piece in &pieces {
         let old = piece.before.as_deref().unwrap_or_default();
         let new = piece.after.as_deref().unwrap_or_default();
@@ -141,7 +147,7 @@ fn materials(ctx: &Context, remove: bool, dry_run: bool, ui: &mut Ui) -> Result<
     }
     ui.json(
         "agent material",
-        &json!({ "dry_run": dry_run, "removed": remove, "files": pieces }),
+        &json!({ "dry_run": dry_run, "removed": remove, "files": pieces, "links": links }),
     );
     Ok(())
 }
@@ -188,7 +194,21 @@ fn tell(
 fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let mut rows = Vec::new();
     for host in Host::ALL {
-        let file = install::read(&ctx.repo, host)?;
+        let file = match install::read(&ctx.repo, host) {
+            // A link in the place of one file says nothing of the others.
+            Err(failure) if failure.code == Code::SymlinkRefused => {
+                let (state, file) = (Wired::Unreadable, loopx_hosts::wiring::file(host));
+                let word = ui.paint(style::WARN, &format!("{:<10}", state.word()));
+                let note = clean(&failure.message);
+                ui.out(format!("{:<12} {word}  {file}", host.title()));
+                ui.out(format!("{:<12} {:<10}  {note}", "", ""));
+                rows.push(
+                    json!({ "host": host.name(), "state": state, "file": file, "note": note }),
+                );
+                continue;
+            }
+            file => file?,
+        };
         let role = match file.wired {
             Wired::Current => style::GOOD,
             Wired::Absent => style::DIM,

@@ -6,7 +6,7 @@ use super::super::{files, lease};
 use loopx_base::env;
 use loopx_base::failpoint::fail;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_git::Repo;
 use loopx_hosts::Host;
 use loopx_hosts::wiring;
@@ -68,7 +68,17 @@ fn top(repo: &Repo, host: Host) -> Result<PathBuf> {
 /// Reads a host's file.
 pub(crate) fn read(repo: &Repo, host: Host) -> Result<File> {
     let top = top(repo, host)?;
-    let path = files::inside(&top, wiring::file(host))?;
+    let name = wiring::file(host);
+    let path = files::inside(&top, name).map_err(|failure| {
+        Failure::refused(
+            failure.code,
+            format!("{name} is, or stands below, a symbolic link, which is not followed"),
+        )
+        .help(hint![
+            "put the file itself in the place of the link, then: ",
+            command!("agent install {}", host.name())
+        ])
+    })?;
     let program = env::program()
         .map_err(|error| Failure::internal(Code::NoProgram, error.to_string()))?
         .into_os_string()

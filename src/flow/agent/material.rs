@@ -75,6 +75,23 @@ fn pieces(
     Ok(found)
 }
 
+/// Places that are a link to none of the others: nothing is written there, and no agent reads of us by them.
+pub(crate) fn links(repo: &Repo) -> Result<Vec<&'static str>> {
+    let top = top(repo)?;
+    let real = |path: &str| top.join(path).canonicalize().ok();
+    let is_link =
+        |path: &str| std::fs::symlink_metadata(top.join(path)).is_ok_and(|meta| meta.is_symlink());
+    let places: Vec<&'static str> = Place::ALL.iter().map(|place| place.path()).collect();
+    let leads_to_ours = |path: &str| {
+        let end = real(path);
+        end.is_some() && places.iter().any(|one| !is_link(one) && real(one) == end)
+    };
+    let found = places
+        .iter()
+        .filter(|path| is_link(path) && !leads_to_ours(path));
+    Ok(found.copied().collect())
+}
+
 /// Writes or renews the material, or takes it away; or only says what would be done. What somebody
 /// edited is left alone.
 pub(crate) fn apply(repo: &Repo, remove: bool, dry_run: bool) -> Result<Vec<Piece>> {

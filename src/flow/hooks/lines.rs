@@ -80,7 +80,7 @@ pub(super) fn rewriter(top: &Path) -> Option<Manager> {
     files.any(|file| configures(&file)).then_some(manager)
 }
 
-/// The folder of this program as a shell finds it, where it needs no quotes.
+/// The folder of this program as a shell finds it, with a backslash before what it would take apart.
 pub(super) fn program_dir() -> Option<String> {
     let program = env::program().ok()?;
     let dir = program.parent()?;
@@ -90,7 +90,20 @@ pub(super) fn program_dir() -> Option<String> {
         Some(rest) => format!("$HOME/{}", rest.to_str()?),
         None => dir.to_str()?.to_owned(),
     };
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=./-".contains(c);
-    let path = dir.strip_prefix('$').unwrap_or(&dir);
-    path.chars().all(plain).then_some(dir)
+    let (begin, path) = match dir.strip_prefix("$HOME") {
+        Some(rest) => ("$HOME", rest),
+        None => ("", dir.as_str()),
+    };
+    if path.contains(['\n', ':']) {
+        return None;
+    }
+    let plain = |c: char| c.is_alphanumeric() || "_@%+=./-".contains(c);
+    let mut found = begin.to_owned();
+    for c in path.chars() {
+        if !plain(c) {
+            found.push('\\');
+        }
+        found.push(c);
+    }
+    Some(found)
 }

@@ -7,6 +7,7 @@ pub(in crate::flow) use files::write_script;
 use files::{aside, found, fresh, manager_of, save, saved, saved_by, write_shim};
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
 use loopx_git::run::{Captured, Run};
 use loopx_git::{Repo, config_file};
 use loopx_hosts::hooks;
@@ -148,8 +149,12 @@ fn place(dir: &Path, common: &Path, top: Option<&Path>) -> Result<Place> {
     })
 }
 
-/// Carries a plan out, step by step.
-pub(crate) fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
+/// Carries a plan out, step by step; `done` is told of each step that was taken.
+pub(crate) fn apply(
+    repository: &Repository,
+    plan: &Plan,
+    mut done: impl FnMut(Step),
+) -> Result<()> {
     let dir = &repository.facts.own_dir;
     let repo = Repo::open().ok();
     let edit = |sections: &[config::Section]| {
@@ -158,7 +163,7 @@ pub(crate) fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
         })
     };
     for &step in &plan.steps {
-        let done = match step {
+        let taken = match step {
             Step::WriteConfig => {
                 edit(&hooks::sections(&repository.program))?;
                 Ok(())
@@ -183,12 +188,24 @@ pub(crate) fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
             ),
             Step::Forget => Ok(()),
         };
-        done.map_err(|error| {
+        taken.map_err(|error| {
+            let again = match plan.mode {
+                Some(_) => command!("hooks install"),
+                None => command!("hooks uninstall"),
+            };
             Failure::refused(
                 Code::HookNotWritten,
                 format!("{}: {error}", describe(repository, step)),
             )
+            .help(hint![
+                format!(
+                    "make room in {}, or give yourself the right to write there, then: ",
+                    dir.display()
+                ),
+                again
+            ])
         })?;
+        done(step);
     }
     if plan.mode.is_some() {
         record::make(repo.as_ref(), &repository.common_dir);

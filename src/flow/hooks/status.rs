@@ -31,6 +31,7 @@ pub(crate) fn status(repository: &Repository) -> Result<Vec<Row>> {
         })
         .collect();
     let mut rows = Vec::new();
+    let mut of_main: Option<(PathBuf, Vec<Event>)> = None;
     for worktree in worktrees(repository)? {
         // In the worktree that we stand in the environment names the repository; elsewhere it would
         // name the wrong one.
@@ -53,8 +54,15 @@ pub(crate) fn status(repository: &Repository) -> Result<Vec<Row>> {
             overlay(&ours),
             overlay(&[("core.hooksPath".into(), "/dev/null")]),
         );
+        let mut wired_here = Vec::new();
         for slot in &facts.slots {
             let line = wired(Some(&worktree), &dir, slot.event)?;
+            if line.is_some() {
+                wired_here.push(slot.event);
+            }
+            let in_main = of_main.as_ref().filter(|(_, events)| {
+                line.is_none() && dir.starts_with(&worktree) && events.contains(&slot.event)
+            });
             let by_config = facts.version.has_config_hooks()
                 && other_hooks.contains(&format!("hk-{}", slot.event).into());
             let mut seen = WorktreeEvent {
@@ -80,6 +88,7 @@ pub(crate) fn status(repository: &Repository) -> Result<Vec<Row>> {
                 }),
                 rewriter: facts.rewriter,
                 recorded: facts.recorded,
+                in_main: in_main.map(|(main, _)| main.clone()),
             };
             let probe = hooks::probe(&seen);
             let answered = match &probe {
@@ -92,6 +101,7 @@ pub(crate) fn status(repository: &Repository) -> Result<Vec<Row>> {
             }
             rows.push(hooks::row(&seen, &probe, answered));
         }
+        of_main.get_or_insert((worktree, wired_here));
     }
     Ok(rows)
 }

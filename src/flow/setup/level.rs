@@ -149,7 +149,7 @@ pub(crate) fn apply(ctx: &Context, plan: &Plan) -> Result<()> {
             What::Init => drop(sessions::init(ctx)?),
             What::Hooks => {
                 let repository = wiring::read()?;
-                wiring::apply(&repository, &hooks::plan_install(&repository.facts)?)?;
+                wiring::apply(&repository, &hooks::plan_install(&repository.facts)?, drop)?;
             }
         }
     }

@@ -29,7 +29,7 @@ use loopx_rules::settings::{AUTO_SYNC, SyncPoint};
 use loopx_rules::task::plan;
 use loopx_rules::texts::Texts;
 pub(crate) use loopx_store::{Flaw, LeftBehind, MergedSession, RemovedByRemote};
-use loopx_store::{Linear, Meeting, Met, Renamed, Shared, Store};
+use loopx_store::{Linear, Meeting, Met, Renamed, Shared, Snapshot, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -205,7 +205,7 @@ pub(crate) fn sync(
         if report.received > 0 {
             report.take_news(ctx, &store, before.as_ref())?;
         }
-        report.unreadable = unreadable(ctx, &store, &report.merged)?;
+        report.unreadable = unreadable(ctx, &store, &report.merged, before.as_ref())?;
         let there = report.remote_tip.clone();
         report.conflicts = open_conflicts(&store, [before.as_ref(), there.as_ref()], &report)?;
         watch(ctx, &store, &report);
@@ -254,11 +254,18 @@ fn unreadable(
     ctx: &Context,
     store: &Store<'_>,
     merged: &[MergedSession],
+    before: Option<&Oid>,
 ) -> Result<Vec<UnreadableList>> {
     if merged.is_empty() {
         return Ok(Vec::new());
     }
     let snapshot = store.snapshot()?;
+    let before = before.and_then(|tip| Snapshot::at(&ctx.repo, tip.clone(), store.branch()).ok());
+    let fault = |state: &State| {
+        let mut texts = Texts::default();
+        read_texts(&ctx.repo, state, &mut texts).ok()?;
+        plan::nodes(&texts).err()
+    };
     let mut found = Vec::new();
     for one in merged {
         // What cannot be read holds no sync up: `fsck` names it.
@@ -271,11 +278,13 @@ fn unreadable(
         if gate::is_apart(&state) {
             continue;
         }
-        let mut texts = Texts::default();
-        if read_texts(&ctx.repo, &state, &mut texts).is_err() {
+        // What was no list here before is none by the merge.
+        let had = before.as_ref().map(|before| before.find(&one.session));
+        let had = had.and_then(|had| had.ok().flatten());
+        if had.is_some_and(|had| fault(&had.state).is_some()) {
             continue;
         }
-        if let Err(blocker) = plan::nodes(&texts) {
+        if let Some(blocker) = fault(&state) {
             found.push(UnreadableList {
                 session: one.session.clone(),
                 message: blocker.message,

@@ -113,8 +113,16 @@ fn blockers(facts: &Facts, manager: Option<Manager>) -> Vec<Blocker> {
 pub(super) fn line_of(facts: &Facts, manager: Manager, event: Event) -> Line {
     let mut files = manager.files(event).into_iter();
     let file = files.find(|file| facts.manager_files.contains(file));
-    let line = manager.line(event, file);
-    line.with_program_in(facts.program_dir.as_deref())
+    let mut line = manager.line(event, file);
+    // JSON, YAML and TOML read a backslash in ways of their own.
+    let dir = facts.program_dir.as_deref();
+    if dir.is_some_and(|dir| dir.contains('\\')) {
+        let note = "git-loopx has to be in PATH: its folder has a name that needs quotes";
+        let known = line.note.take().map(|known| format!("{known}; "));
+        line.note = Some(format!("{}{note}", known.unwrap_or_default()));
+        return line;
+    }
+    line.with_program_in(dir)
 }
 
 /// Line for the top of the folder's script: a command above it may exit, or read the input that is for us.

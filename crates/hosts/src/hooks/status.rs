@@ -49,6 +49,8 @@ pub struct WorktreeEvent {
     pub rewriter: Option<Manager>,
     /// An install was recorded, and no uninstall since.
     pub recorded: bool,
+    /// The main worktree, where the line stands there in a folder of the code and is not in that folder here.
+    pub in_main: Option<PathBuf>,
 }
 
 /// Ways to ask git to run the hook without running anybody else's.
@@ -234,7 +236,9 @@ pub fn probe(facts: &WorktreeEvent) -> Probe {
             Some(false),
             "another program took the place of our shim".into(),
         ),
-        RowMode::None if facts.recorded => known(Some(false), loss(facts)),
+        RowMode::None if facts.recorded || facts.in_main.is_some() => {
+            known(Some(false), loss(facts))
+        }
         RowMode::None => known(Some(false), "not installed".into()),
     }
 }
@@ -245,6 +249,12 @@ fn is_here(facts: &WorktreeEvent) -> bool {
 
 /// Words on who took the hook away, as far as that can be seen.
 fn loss(facts: &WorktreeEvent) -> String {
+    if let Some(main) = &facts.in_main {
+        return format!(
+            "the line stands in {} and is not on the branch here: nobody committed it, or that commit is not here",
+            main.display()
+        );
+    }
     let who = match (facts.here, facts.rewriter) {
         (Found::Foreign(Some(manager)), _) => format!("{} put its own there", manager.name()),
         (Found::Foreign(None), _) => "another program put its own there".into(),
@@ -322,6 +332,15 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
 
 /// Command that makes a dead hook fire again.
 fn repair(facts: &WorktreeEvent, mode: RowMode) -> Hint {
+    if let (RowMode::None, Some(main)) = (mode, &facts.in_main) {
+        let folder = facts.dir.strip_prefix(&facts.worktree);
+        let folder = folder.unwrap_or(&facts.dir).display();
+        let main = main.display();
+        return format!(
+            "git -C {main} add {folder} && git -C {main} commit -m \"Ask git loopx\"  (and have that commit on the branch here)"
+        )
+        .into();
+    }
     match (&facts.disabled, &facts.hooks_path, mode) {
         (Some((key, set)), _, RowMode::Config | RowMode::Global)
             if facts.version.has_config_hooks() =>

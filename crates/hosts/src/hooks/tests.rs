@@ -432,6 +432,7 @@ fn seen(minor: u32) -> WorktreeEvent {
         line: None,
         rewriter: None,
         recorded: false,
+        in_main: None,
     }
 }
 
