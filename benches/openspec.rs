@@ -37,7 +37,7 @@ const MANY: usize = 1_000;
 const ROUNDS: usize = 5;
 /// The session that is archived; it changes what no other change touches.
 const ONE: &str = "one-more";
-const ALL: &str = "everywhere";
+const ALL: &str = "new-limits";
 
 struct Case {
     name: &'static str,

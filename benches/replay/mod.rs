@@ -4,14 +4,18 @@
 //!
 //! A requirement change is a requirement that one of the deltas names and whose words the commit changed.
 //! It is reproduced where the same words come out here. Of a change that is refused nothing is.
+//!
+//! With LOOPX_OPENSPEC the program that it names archives the same changes, on the tree of the same parent
+//! and with the same deltas, and what it reproduces is counted by the same words.
 
 use git_loopx::testing::FileMerge;
 use loopx_spec::{
     Action, Bases, Delta, Finding, PlanOptions, Severity, fold, plan_domain, read_delta, read_spec,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const SPECS: &str = "openspec/specs";
 const CHANGES: &str = "openspec/changes";
@@ -34,6 +38,10 @@ struct Totals {
     reproduced: usize,
     /// Requirement changes that came out otherwise, of commits whose changes were all clean: people edit by hand, too.
     differing: usize,
+    /// Requirement changes that OpenSpec reproduces, and those that only one of the two programs does.
+    peer: usize,
+    only_peer: usize,
+    only_ours: usize,
 }
 
 struct History<'p>(&'p Path);
@@ -56,6 +64,62 @@ impl History<'_> {
 
     fn text(&self, commit: &str, path: &str) -> Option<String> {
         self.git(&["cat-file", "blob", &format!("{commit}:{path}")])
+    }
+
+    /// Writes the files below `path` in `commit` into `dir`, without the leading folders of `path`.
+    fn export(&self, commit: &str, path: &str, dir: &Path) {
+        std::fs::create_dir_all(dir).expect("a folder");
+        let tar = dir.join(".export.tar");
+        let file = tar.to_str().expect("a path in UTF-8").to_owned();
+        if self
+            .git(&[
+                "archive",
+                "--format=tar",
+                "-o",
+                &file,
+                &format!("{commit}:{path}"),
+            ])
+            .is_some()
+        {
+            let done = Command::new("tar")
+                .arg("-xf")
+                .arg(&tar)
+                .arg("-C")
+                .arg(dir)
+                .status();
+            assert!(done.expect("start tar").success(), "unpacking failed");
+        }
+        std::fs::remove_file(&tar).ok();
+    }
+
+    /// Specs after OpenSpec has archived the changes on the tree of the parent.
+    fn by_openspec(
+        &self,
+        program: &OsStr,
+        (commit, parent): (&str, &str),
+        moved: &[Moved],
+    ) -> Specs {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        self.export(parent, "openspec", &folder.path().join("openspec"));
+        for one in moved {
+            let change = folder.path().join(CHANGES).join(change_id(&one.name));
+            self.export(commit, &format!("{ARCHIVE}/{}", one.name), &change);
+        }
+        for one in moved {
+            // A refusal leaves the specs as they are, whatever it exits with.
+            Command::new(program)
+                .args(["archive", change_id(&one.name), "-y"])
+                .current_dir(folder.path())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .env("OPENSPEC_TELEMETRY", "0")
+                .env("DO_NOT_TRACK", "1")
+                .env("CI", "true")
+                .status()
+                .expect("start OpenSpec");
+        }
+        Specs(folder)
     }
 
     /// The commits that archived something, oldest first, with their parents.
@@ -132,6 +196,16 @@ impl History<'_> {
     }
 }
 
+/// A tree with specs that OpenSpec has written.
+struct Specs(tempfile::TempDir);
+
+impl Specs {
+    fn text(&self, domain: &str) -> Option<String> {
+        let path = self.0.path().join(SPECS).join(domain).join("spec.md");
+        std::fs::read_to_string(path).ok()
+    }
+}
+
 /// `2025-08-05-add-x` is the change `add-x`.
 fn change_id(name: &str) -> &str {
     let dated = name.len() > 11
@@ -166,6 +240,8 @@ fn requirements(text: Option<&str>) -> BTreeMap<String, String> {
 /// Archives the history once more and prints what came of it.
 pub(crate) fn run(path: &Path) {
     let history = History(path);
+    let openspec: Option<OsString> =
+        std::env::var_os("LOOPX_OPENSPEC").filter(|path| !path.is_empty());
     let mut totals = Totals::default();
     for (commit, parent) in history.commits() {
         let moved = history.moved(&commit, &parent);
@@ -189,7 +265,13 @@ pub(crate) fn run(path: &Path) {
             let names = archive(&history, (&commit, &parent), one, &mut specs, &mut totals);
             named.extend(names);
         }
+        let peer = openspec
+            .as_deref()
+            .map(|program| history.by_openspec(program, (&commit, &parent), &moved));
         for domain in domains {
+            let theirs = peer
+                .as_ref()
+                .map(|specs| requirements(specs.text(domain).as_deref()));
             let was = requirements(before[domain].as_deref());
             let real = requirements(at(&commit, domain).as_deref());
             let ours = requirements(specs[domain].as_deref());
@@ -201,6 +283,15 @@ pub(crate) fn run(path: &Path) {
                 totals.requirements += 1;
                 let is_same = ours.get(name) == real.get(name);
                 totals.reproduced += usize::from(is_same);
+                if let Some(theirs) = &theirs {
+                    let is_theirs = theirs.get(name) == real.get(name);
+                    totals.peer += usize::from(is_theirs);
+                    if is_theirs && !is_same {
+                        totals.only_peer += 1;
+                        println!("only OpenSpec, at {commit:.10}: {domain}: {name}");
+                    }
+                    totals.only_ours += usize::from(is_same && !is_theirs);
+                }
                 let is_clean = totals.clean == clean + moved.len();
                 totals.differing += usize::from(!is_same && is_clean);
             }
@@ -220,6 +311,12 @@ pub(crate) fn run(path: &Path) {
         totals.reproduced,
         totals.differing
     );
+    if openspec.is_some() {
+        println!(
+            "OpenSpec reproduces {} of them; {} that it alone reproduces, {} that git loopx alone does",
+            totals.peer, totals.only_peer, totals.only_ours
+        );
+    }
     for (id, count) in &totals.refused {
         println!("refused, first for {id}: {count}");
     }
