@@ -4,7 +4,7 @@
 
 use crate::support::archive::{DEMO_PATH, ID as ARCHIVED, Yard, shortened};
 use crate::support::drive::{Drive, ID as PLANNED};
-use crate::support::store::{ID, READY, assert_whole, operations, put, started};
+use crate::support::store::{ID, READY, assert_whole, linked, operations, put, started};
 use crate::support::{Call, LOOPX, Output, Sandbox};
 use serde_json::Value;
 
@@ -434,6 +434,65 @@ fn t5_a_file_that_a_kill_left_half_written_in_the_worktree_is_named_and_taken_aw
         .expect("a link");
     s.loopx(&["doctor", "--fix"]).ok();
     assert!(std::fs::symlink_metadata(s.path().join("docs/.loopx-writing-aB3dEf")).is_ok());
+    settled(&s);
+}
+
+#[test]
+fn f4_an_init_whose_hint_cannot_be_looked_up_is_done() {
+    let mut done = 0;
+    for passage in 1..30 {
+        let s = Sandbox::new();
+        s.commit_file("code.txt", "code\n", "code").ok();
+        let out = failing(
+            s.call(LOOPX).args(&["init"]),
+            &format!("ref-read:{passage}+"),
+        );
+        let is_made = s.git(&["rev-parse", "--verify", "--quiet", "loopx"]).code == Some(0);
+        if is_made {
+            assert_eq!(out.code, Some(0), "{out}");
+            done += 1;
+        }
+    }
+    assert!(done > 1, "no read failed behind the branch");
+}
+
+#[test]
+fn f6_a_file_that_a_kill_left_half_written_in_the_git_dir_is_named_and_taken_away() {
+    let s = started();
+    let other = linked(&s, "other");
+    let own = s.git_in(&other, &["rev-parse", "--absolute-git-dir"]).ok();
+    let own = std::path::PathBuf::from(own.trim());
+    let git = s.path().join(".git");
+    let left = [
+        git.join("info/.loopx-aB3dEf"),
+        git.join("loopx/.loopx-aB3dEf"),
+        git.join("loopx/known/.loopx-Zz9yXw"),
+        own.join("loopx/.loopx-aB3dEf"),
+    ];
+    // A name of another length is nobody's that we know.
+    let theirs = git.join("loopx/.loopx-kept.json");
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+    let write = |path: &std::path::Path, is_old: bool| {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("make the folder");
+        std::fs::write(path, "half").expect("write the file");
+        if is_old {
+            let file = std::fs::File::options().write(true).open(path);
+            file.and_then(|file| file.set_modified(ago))
+                .expect("an old file");
+        }
+    };
+    left.iter().for_each(|path| write(path, false));
+    s.loopx_in(&other, &["doctor"]).says("leftovers  none");
+    left.iter().for_each(|path| write(path, true));
+    write(&theirs, true);
+    s.loopx_in(&other, &["doctor"])
+        .says("info/.loopx-aB3dEf")
+        .says("loopx/known/.loopx-Zz9yXw");
+    s.loopx_in(&other, &["doctor", "--fix"]).ok();
+    for path in &left {
+        assert!(!path.exists(), "{}", path.display());
+    }
+    assert!(theirs.exists());
     settled(&s);
 }
 

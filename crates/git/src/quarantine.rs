@@ -1,6 +1,6 @@
 //! Leftovers of killed processes. Of a push or fetch of git in the object database: the quarantine of objects that were
-//! not taken yet, and half a pack. Of ours in the worktree: a file that has not got its name yet. Nothing tells whose
-//! it was, so age alone says that nobody is at it.
+//! not taken yet, and half a pack. Of ours in the worktree and in the git dir: a file that has not got its name yet.
+//! Nothing tells whose it was, so age alone says that nobody is at it.
 
 use super::repo::Repo;
 use super::run::Captured;
@@ -13,8 +13,11 @@ use std::time::Duration;
 /// A push that nobody wrote to for so long is dead. `git gc` waits for two weeks.
 const DEAD: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A file of a worktree is written in one breath, but its process may be stopped, or the machine asleep.
+/// A file of ours is written in one breath, but its process may be stopped, or the machine asleep.
 const STILL: Duration = Duration::from_secs(60 * 60);
+
+/// Folder of the git dir with all that is kept there of ours.
+const STATE: &str = "loopx";
 
 /// Names of git's quarantine in `objects/`; before 2.35 the second.
 const QUARANTINES: [&str; 2] = ["tmp_objdir-", "incoming-"];
@@ -51,8 +54,38 @@ impl Repo {
         }
     }
 
-    /// Files that a killed process of ours was writing in this worktree.
+    /// Files that a killed process of ours was writing in this worktree, or in the git dir.
     pub fn abandoned_files(&self) -> Vec<PathBuf> {
+        let mut all = self.unfinished_files();
+        all.extend(self.unfinished_state());
+        all.retain(|path| {
+            let meta = fs::symlink_metadata(path);
+            meta.is_ok_and(|meta| meta.is_file() && is_old(&meta, STILL))
+        });
+        all
+    }
+
+    /// Files of the git dir that have not got their names: beside git's own files, and in the folders in which
+    /// [`Repo::write_shared`] writes.
+    fn unfinished_state(&self) -> Vec<PathBuf> {
+        let (own, common) = (self.git_dir(), self.common_dir());
+        let tops = std::iter::once(&common).chain((own != common).then_some(&own));
+        let mut all = Vec::new();
+        for top in tops {
+            let mut folders = vec![top.clone(), top.join("info"), top.join("hooks")];
+            folders.extend(folders_below(&top.join(STATE)));
+            let files = folders
+                .iter()
+                .flat_map(|folder| named(folder, &[super::TEMPORARY], false));
+            all.extend(
+                files.filter(|path| is_partial(path.as_os_str().as_bytes(), super::TEMPORARY)),
+            );
+        }
+        all
+    }
+
+    /// Files of the worktree that have not got their names.
+    fn unfinished_files(&self) -> Vec<PathBuf> {
         let Some(top) = self.work_dir() else {
             return Vec::new();
         };
@@ -69,15 +102,10 @@ impl Repo {
         let listed = listed.capture().and_then(Captured::ok);
         let listed = listed.unwrap_or_default();
         let names = listed.split(|byte| *byte == 0);
-        let mut all: Vec<PathBuf> = names
-            .filter(|name| is_partial(name))
+        names
+            .filter(|name| is_partial(name, super::PARTIAL))
             .map(|name| top.join(OsStr::from_bytes(name)))
-            .collect();
-        all.retain(|path| {
-            let meta = fs::symlink_metadata(path);
-            meta.is_ok_and(|meta| meta.is_file() && is_old(&meta, STILL))
-        });
-        all
+            .collect()
     }
 
     /// Takes them away.
@@ -99,6 +127,18 @@ impl Repo {
     }
 }
 
+/// A folder and all folders below it. Links are not followed.
+fn folders_below(dir: &Path) -> Vec<PathBuf> {
+    let mut all = vec![dir.to_path_buf()];
+    let mut at = 0;
+    while let Some(folder) = all.get(at) {
+        let inner = named(folder, &[""], true);
+        all.extend(inner);
+        at += 1;
+    }
+    all
+}
+
 /// The folders, or the files, of a folder whose names begin so. Links are neither.
 fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -118,9 +158,9 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
 }
 
 /// Tells whether a path ends as tempfile names an unfinished file: six letters or digits behind the prefix.
-fn is_partial(path: &[u8]) -> bool {
+fn is_partial(path: &[u8], prefix: &str) -> bool {
     let name = path.rsplit(|byte| *byte == b'/').next();
-    let end = name.and_then(|name| name.strip_prefix(super::PARTIAL.as_bytes()));
+    let end = name.and_then(|name| name.strip_prefix(prefix.as_bytes()));
     end.is_some_and(|end| end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric))
 }
 
