@@ -34,7 +34,7 @@ pub(crate) fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                     ui.hint(command!("list"));
                 }
                 None => ui.hint(hint![
-                    command!("start \"{}\"", begin::title(ctx)?),
+                    command!("start \"{}\"", begin::title(ctx)),
                     "   (and, to let git check commits and pushes: ",
                     command!("hooks install"),
                     ")"

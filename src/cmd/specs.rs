@@ -102,7 +102,7 @@ pub(crate) fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if all.is_empty() {
         ui.status("no spec yet");
         ui.hint(hint![
-            command!("start \"{}\"", begin::title(ctx)?),
+            command!("start \"{}\"", begin::title(ctx)),
             "   (archive writes the first one)"
         ]);
     }

@@ -17,7 +17,7 @@ pub(super) const LARGEST: u64 = 1 << 20;
 
 /// The command that leads on for somebody who is in no session.
 pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
-    begin_with(ctx, Wanted::Title(&title(ctx)?))
+    begin_with(ctx, Wanted::Title(&title(ctx)))
 }
 
 fn begin_with(ctx: &Context, wanted: Wanted<'_>) -> Result<Advised> {
@@ -84,15 +84,19 @@ pub(super) fn free_branch(ctx: &Context, stem: &str) -> Result<String> {
     Ok(stem.to_owned())
 }
 
-/// A title for the hint that begins a session: no session here has it.
-pub(crate) fn title(ctx: &Context) -> Result<String> {
-    let store = ctx.store()?;
-    if store.tip()?.is_none() {
-        return Ok(next::title(|_| false));
+/// A title for the hint that begins a session: no session here has it. Where nobody can tell, a title all the same: the
+/// command that gives the hint is done.
+pub(crate) fn title(ctx: &Context) -> String {
+    let snapshot = || {
+        let store = ctx.store().ok()?;
+        store.tip().ok()??;
+        store.snapshot().ok()
+    };
+    match snapshot() {
+        // A session that cannot be looked up may be there.
+        Some(snapshot) => next::title(|id| snapshot.has(id).unwrap_or(true)),
+        None => next::title(|_| false),
     }
-    let snapshot = store.snapshot()?;
-    // What cannot be looked up may be there.
-    Ok(next::title(|id| snapshot.has(id).unwrap_or(true)))
 }
 
 /// The command that begins a session, as a hint.

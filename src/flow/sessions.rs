@@ -398,7 +398,7 @@ fn profile_of(
 fn title_of(ctx: &Context, request: &StartRequest) -> Result<String> {
     let title = match &request.name {
         Some(name) => name.clone(),
-        None => beginning::title(ctx)?,
+        None => beginning::title(ctx),
     };
     Ok(titled(&title))
 }

@@ -88,7 +88,7 @@ pub(crate) fn read(ctx: &Context, request: &Request) -> Result<Plan> {
         wires: Vec::new(),
         warnings: Vec::new(),
         by_hand: Vec::new(),
-        next: command!("start \"{}\"", crate::flow::begin::title(ctx)?),
+        next: command!("start \"{}\"", crate::flow::begin::title(ctx)),
     };
     if let Some(level) = request.level {
         plan.files.push(File {

@@ -206,7 +206,7 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
                 Some(branch) => hint![
                     Hint::git(format!("push origin {}", shell_word(branch))),
                     "  (the reviewed commits), then push again, or: ",
-                    command!("start \"{}\"", begin::title(ctx)?)
+                    command!("start \"{}\"", begin::title(ctx))
                 ],
                 None => help(ctx, judged, why)?,
             },
@@ -309,11 +309,11 @@ fn help(ctx: &Context, judged: &Judged, why: &Why) -> Result<Hint> {
             command!("status").session(session)
         }
         Why::Nobody | Why::Changed { .. } | Why::Landed(_) | Why::NoArchive(_) => {
-            command!("start \"{}\"", begin::title(ctx)?)
+            command!("start \"{}\"", begin::title(ctx))
         }
         Why::Stray { session: None, .. } => hint![
             format!("git rebase {target}  (its commits name these paths then), or: "),
-            command!("start \"{}\"", begin::title(ctx)?)
+            command!("start \"{}\"", begin::title(ctx))
         ],
         Why::Stray {
             session: Some(session),
