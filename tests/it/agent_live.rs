@@ -8,6 +8,7 @@ use crate::support::{LOOPX, Output};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 struct Client {
     host: &'static str,
@@ -59,6 +60,9 @@ impl Client {
         };
         let folder = folder.join(format!("{}-{}", self.host, self.version));
         let program = folder.join("node_modules/.bin").join(self.bin);
+        // npm makes the link to the program before all that the program needs is there.
+        static INSTALLING: Mutex<()> = Mutex::new(());
+        let _one_at_a_time = INSTALLING.lock();
         if !program.exists() {
             std::fs::create_dir_all(&folder).expect("a folder");
             let package = format!("{}@{}", self.package, self.version);
@@ -67,6 +71,8 @@ impl Client {
                 .arg(&folder)
                 .arg("--cache")
                 .args([folder.join("cache").as_os_str(), package.as_ref()])
+                // Some clients build modules while they are installed, with a cache in the home.
+                .env("HOME", &folder)
                 .output()
                 .expect("npm");
             assert!(npm.status.success(), "{npm:?}");

@@ -6,6 +6,7 @@ use crate::support::clones::Clones;
 use crate::support::forge::{file_name, record};
 use crate::support::store::{ID, READY, count, tell};
 use crate::support::{Call, Output};
+use loopx_base::fanout::Fanout::Operations;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,7 +196,15 @@ impl World {
     fn commit(&self, folder: &str, op: &Value, files: &[(String, Vec<u8>)]) {
         let (name, bytes) = record(op);
         let mut files = files.to_vec();
-        files.push((format!("{folder}/ops/{}", file_name(op, &name)), bytes));
+        // It lays operations out as ours does: a folder deeper, where folders are.
+        let ops = format!("loopx:{folder}/ops");
+        let there = self
+            .git(NEWER, &["ls-tree", "--name-only", &ops])
+            .run()
+            .ok();
+        let spread = there.lines().any(|name| Operations.is_folder(name));
+        let place = Operations.place(&file_name(op, &name), spread);
+        files.push((format!("{folder}/ops/{place}"), bytes));
         self.git(NEWER, &["read-tree", "refs/heads/loopx"])
             .run()
             .ok();

@@ -142,15 +142,19 @@ impl Clones {
             .line()
     }
 
-    /// The names of all operations that a clone's branch has.
+    /// The names of all operations that a clone's branch has, with what they are about: how they are laid out follows
+    /// from their number.
     pub(crate) fn operations(&self, at: usize) -> BTreeSet<String> {
         let files = self
             .git(at, &["ls-tree", "-r", "--name-only", "loopx"])
             .ok();
         files
             .lines()
-            .filter(|path| path.contains("/ops/"))
-            .map(str::to_owned)
+            .filter_map(|path| {
+                let (folder, below) = path.split_once("/ops/")?;
+                let name = below.rsplit('/').next()?;
+                Some(format!("{folder}/ops/{name}"))
+            })
             .collect()
     }
 
