@@ -55,11 +55,11 @@ codes! {
     AcceptanceCriteriaUnresolved "acceptance_criteria_unresolved" [Refused]
         "plan.md does not say that the acceptance criteria can be tested.";
     AcceptedAlready "accepted_already" [Nothing]
-        "The record is accepted already, and its text is as it was then.";
+        "The decision record was accepted before, and its text has not changed since.";
     ActorMissing "actor_missing" [Internal]
-        "A decision was asked for without anybody who decides: a fault of git loopx.";
+        "A command needs the name of its user, and has none: a fault of git loopx.";
     AddressInvalid "address_invalid" [Usage]
-        "The address of a repository is none that git could take.";
+        "The text is no address of a repository that git understands.";
     AgentBackup "agent_backup" [Internal]
         "The copy of an agent host's file that is kept before a change could not be made.";
     AgentConfigUnreadable "agent_config_unreadable" [Refused]
@@ -71,15 +71,15 @@ codes! {
     AllowSecretInvalid "allow_secret_invalid" [Usage]
         "An entry of `allow_secret` is not a fingerprint and a reason.";
     AmendBarred "amend_barred" [Refused]
-        "An amendment would change what is done, or put something before what is under way.";
+        "An amendment would change a task that is done, or put a task before one that is under way.";
     AmendClosed "amend_closed" [Refused]
         "The list of tasks is amended in stage build alone.";
     AngleInvalid "angle_invalid" [Usage]
-        "The name of an angle of the plan has other characters than it can have.";
+        "The name of an angle of the plan has characters that are not allowed.";
     AnswerMissing "answer_missing" [Usage]
-        "A question was to be asked, and there is no terminal to ask at.";
+        "The command has to ask a question, and there is no terminal.";
     ApprovalContent "approval_content" [Refused]
-        "An approval names another tree than its files make.";
+        "The tree that an approval names is not the tree that its files make.";
     ApprovalFromStageMismatch "approval_from_stage_mismatch" [Refused]
         "An approval was asked for from a stage that the session is not in.";
     ApprovalSignatureInvalid "approval_signature_invalid" [Refused]
@@ -89,9 +89,9 @@ codes! {
     ApprovalUnsigned "approval_unsigned" [Refused]
         "Policy asks for a signed approval, and this one is not signed.";
     ApprovalVoid "approval_void" [Refused]
-        "An approval counts for nothing, and no other one of its transition was used.";
+        "An approval does not count, and the session passed the transition with no other approval.";
     ApprovalWithoutTouch "approval_without_touch" [Refused]
-        "Policy asks for a key that is touched, and the approval was signed with another.";
+        "Policy asks for a security key that somebody touches, and the approval was signed with another kind of key.";
     ApprovalsMissing "approvals_missing" [Refused]
         "Fewer people approved than policy asks for.";
     ApprovedAlready "approved_already" [Nothing]
@@ -101,7 +101,7 @@ codes! {
     ApproverDenied "approver_denied" [Refused]
         "Policy does not let this person approve.";
     ApproverNotIndependent "approver_not_independent" [Refused]
-        "Policy asks for an approver who took no part in what is approved.";
+        "Policy asks for an approver who took no part in the approved work.";
     ApproverRefused "approver_refused" [Refused]
         "An approval does not count for a reason that has no code of its own.";
     ApproverWithoutRole "approver_without_role" [Refused]
@@ -123,9 +123,9 @@ codes! {
     ArchiveConflict "archive_conflict" [Conflict]
         "The specs changed since the session began, and a person has to choose.";
     ArchiveDates "archive_dates" []
-        "Archived OpenSpec changes have their days and no commit.";
+        "OpenSpec records the day on which a change was archived, but no commit.";
     ArchiveDiffers "archive_differs" [Refused]
-        "The commit has the trailers of an archive, and is not what archiving the session makes of the specs.";
+        "A commit says that it archives a session, and its specs differ from those that the archive makes.";
     ArchiveNotThere "archive_not_there" [Refused]
         "The commit of the archive is not on the branch that is named.";
     ArchiveRequiresDoneSession "archive_requires_done_session" [Refused]
@@ -171,7 +171,7 @@ codes! {
     BaseSame "base_same" [Nothing]
         "The session starts from this commit already.";
     BaseStands "base_stands" [Refused]
-        "The base of the session is in the history of its branch, so it stays.";
+        "The base of the session is in the history of its branch, so the base stays.";
     BoundBranchMissing "bound_branch_missing" [Refused]
         "The branch that the session is bound to is not here.";
     BranchBound "branch_bound" [Refused]
@@ -179,7 +179,7 @@ codes! {
     BranchBoundAlready "branch_bound_already" [Nothing]
         "The branch is bound to this session already.";
     BranchBusy "branch_busy" [Waiting]
-        "A branch moved each time that it was being written.";
+        "Other commands moved the branch while this command was writing it.";
     BranchCheckedOut "branch_checked_out" [Refused]
         "The branch that keeps sessions is checked out in a worktree.";
     BranchDamaged "branch_damaged" [Refused]
@@ -237,11 +237,11 @@ codes! {
     BundleForeign "bundle_foreign" [Refused]
         "The file is no session that git loopx exported.";
     BundleRedacted "bundle_redacted" [Refused]
-        "The bundle or this clone has records as they were before a redaction, and the other one as they are since.";
+        "Records were redacted, and either the bundle or this clone still has the records from before the redaction.";
     CandidateMissing "candidate_missing" [NotFound]
         "The session was archived without a candidate for a decision record.";
     CategoryUnknown "category_unknown" [Usage]
-        "A category of rules was named that there is not, or that a document does not have.";
+        "The category of rules does not exist, or the document belongs to another category.";
     ChangeArtifactEmpty "change_artifact_empty_*" [Refused]
         "A file of the change pack has an empty section; `*` is its key.";
     ChangelogFragmentExists "changelog_fragment_exists" [Refused]
@@ -253,7 +253,7 @@ codes! {
     ChangelogOutside "changelog_outside" [Usage]
         "The changelog that was named is outside of the repository.";
     CheckHasCommand "check_has_command" [Usage]
-        "A run of another command was asked for under the name of a check that has its own.";
+        "`run --task` names a check that has a command of its own, and another command was given.";
     CheckNameTaken "check_name_taken" [Refused]
         "A check of an artifact has the name of a check of the policy, and another command.";
     CheckNotAgreed "check_not_agreed" [Refused]
@@ -261,13 +261,13 @@ codes! {
     CheckNotTrusted "check_not_trusted" [Waiting]
         "A check of the session is a command that somebody else wrote, and that nobody agreed to run here.";
     CheckpointOpen "checkpoint_open" [Waiting]
-        "The next task is one that a person ends.";
+        "A person has to complete the next task.";
     ChecksFresh "checks_fresh" [Nothing]
         "Every check of the session has passed on the present tree.";
     ChoiceContradicts "choice_contradicts" [Usage]
-        "The same operation would be kept and dropped.";
+        "The choices would both keep and leave out one operation.";
     ClaimArrived "claim_arrived" [Waiting]
-        "A claim of this worktree stands at the remote, and could not be taken in here.";
+        "The remote has a claim of this worktree, and this clone could not merge it.";
     ClarifyAmbiguityScoreAboveThreshold "clarify_ambiguity_score_above_threshold" [Refused]
         "The ambiguity score of spec.md is above what the profile lets pass.";
     ClarifyCurrentRoundRequired "clarify_current_round_required" [Refused]
@@ -307,7 +307,7 @@ codes! {
     Conflict "conflict" [Conflict]
         "A delta and the specs changed the same thing.";
     ConflictAmbiguous "conflict_ambiguous" [Usage]
-        "Conflicts of several sessions wait, and none is named.";
+        "Conflicts of several sessions wait, and the command names no session.";
     ConflictFileMissing "conflict_file_missing" [Conflict]
         "A file that was written out with a conflict is not there any more.";
     ConflictNotUtf8 "conflict_not_utf8" [Conflict]
@@ -329,17 +329,17 @@ codes! {
     DateInvalid "date_invalid" [Usage]
         "git cannot read a date that the environment gives it.";
     DecisionEarly "decision_early" [Refused]
-        "What a decision judges is not done yet.";
+        "A task that a decision judges is not done yet.";
     DecisionEvidence "decision_evidence" [Refused]
-        "What a decision rests on is not there, or is about other code.";
+        "The evidence of a decision is not there, or is about other code.";
     DecisionOpen "decision_open" [Waiting]
-        "The work goes on once somebody has decided.";
+        "A decision is due, and no other task can be taken before it.";
     DecisionValues "decision_values" [Usage]
         "The values of a decision do not fit its rubric.";
     DelegationActive "delegation_active_*" [Refused]
         "Delegated work is open; `*` is its id.";
     DelegationIdInvalid "delegation_id_invalid" [Usage]
-        "The id of a delegation has characters that are not taken.";
+        "The id of a delegation has characters that are not allowed.";
     DeltaClosed "delta_closed" [Refused]
         "The delta is at fault, and the stage does not let anybody edit it.";
     DeltaInvalid "delta_invalid" [Refused]
@@ -365,11 +365,11 @@ codes! {
     DeslopSkipped "deslop_skipped" [Refused]
         "The deslop lane was skipped, and policy asks for it.";
     DisplacedFull "displaced_full" [Refused]
-        "As many histories as are kept were put aside already.";
+        "The repository already keeps as many histories that were put aside as it may.";
     DomainInvalid "domain_invalid" [Usage]
         "The name of a domain has characters or parts that a path cannot have.";
     DraftAmbiguous "draft_ambiguous" [Usage]
-        "Several drafts of records are there, and none is named.";
+        "There are several drafts of decision records, and the command names none.";
     DraftExists "draft_exists" [Refused]
         "A draft of this name is there already.";
     DraftOutside "draft_outside" [Usage]
@@ -411,9 +411,9 @@ codes! {
     FindingInvalid "finding_invalid" [Usage]
         "A finding is not written as SEVERITY:TEXT.";
     FindingOpen "finding_open" [Refused]
-        "A finding that weighs heavily is not answered.";
+        "A critical or high finding is still open.";
     FindingUnchanged "finding_unchanged" [Refused]
-        "A finding is said to be mended, and nothing changed since it was found.";
+        "A finding is answered `fixed`, and no file changed since the finding was recorded.";
     FindingUnknown "finding_unknown" [NotFound]
         "No finding of the session has this number.";
     FindingWithoutVerdict "finding_without_verdict" [Usage]
@@ -427,7 +427,7 @@ codes! {
     FolderUnreadable "folder_unreadable" [Internal]
         "The system refused to read a folder.";
     FormatNewer "format_newer" [Refused]
-        "A newer git loopx wrote what this one does not know.";
+        "A newer git loopx wrote something that this program does not know.";
     FrontMatterInvalid "front_matter_invalid" [Refused]
         "The front matter of an artifact cannot be read.";
     FrozenChanged "frozen_changed" [Refused]
@@ -443,7 +443,7 @@ codes! {
     GitVersionUnknown "git_version_unknown" [Internal]
         "Git did not say its version.";
     GlobalConfigNotAFile "global_config_not_a_file" [Refused]
-        "The place of a person's git configuration is no file.";
+        "The path of a person's git configuration names no file.";
     GlobalConfigUnknown "global_config_unknown" [Refused]
         "Git names no file for a person's configuration.";
     HeadDetached "head_detached" [Usage]
@@ -481,7 +481,7 @@ codes! {
     ImplementedScopeMismatch "implemented_scope_mismatch" [Refused]
         "The execution record names another scope as done than as planned.";
     ImportAnalysisInvalid "import_analysis_invalid" [Refused]
-        "The graph of tasks of a team's session is not as it has to be; nothing was imported.";
+        "The task graph of a team's session cannot be read; nothing was imported.";
     ImportDelta "import_delta" [Refused]
         "The delta of an OpenSpec change cannot be read.";
     ImportFormatUnknown "import_format_unknown" [Usage]
@@ -493,19 +493,19 @@ codes! {
     ImportNotUtf8 "import_not_utf8" [Refused]
         "A name or a file of the tree that is imported is not UTF-8.";
     ImportNothing "import_nothing" [Refused]
-        "The folder has nothing in it of the tool that was named.";
+        "The folder has no files of the named tool.";
     ImportRoleInvalid "import_role_invalid" [Refused]
-        "A role of a team's session is missing, or its file is not as it has to be; nothing was imported.";
+        "The file of a role of a team's session is missing or cannot be read; nothing was imported.";
     ImportSessionInvalid "import_session_invalid" [Refused]
-        "The state file of a team's session is missing, or not as it has to be; nothing was imported.";
+        "The state file of a team's session is missing or cannot be read; nothing was imported.";
     ImportUnclear "import_unclear" [Usage]
         "An import needs exactly one thing to take in.";
     IndexCurrent "index_current" [Nothing]
-        "The index of the records is as it has to be.";
+        "The index of the decision records is up to date.";
     IndexLocked "index_locked" [Waiting]
         "Another git holds the index of a worktree.";
     IndexNotUtf8 "index_not_utf8" [Refused]
-        "The index of the records is not UTF-8.";
+        "The index of the decision records is not UTF-8.";
     InputMissing "input_missing" [Usage]
         "The text of an artifact was expected in a file or on stdin, and there is none.";
     InputNotUtf8 "input_not_utf8" [Usage, Refused]
@@ -517,19 +517,19 @@ codes! {
     IssueAmbiguous "issue_ambiguous" [Usage]
         "The text is the beginning of the ids of several issues.";
     IssueBlocked "issue_blocked" [Refused]
-        "The issue waits for something.";
+        "The issue waits for another issue, a day or an event.";
     IssueCriterionOpen "issue_criterion_open" [Refused]
         "A criterion of the issue is not ticked.";
     IssueCriterionUnknown "issue_criterion_unknown" [NotFound]
         "The issue has no such criterion, or more than one.";
     IssueCycle "issue_cycle" [Refused]
-        "By such links an issue would wait for itself, or of several duplicates none would be done.";
+        "The links would make an issue wait for itself, or make issues duplicates of each other so that none is done.";
     IssueEnded "issue_ended" [Refused, Nothing]
         "The issue is resolved or closed already.";
     IssueFieldInvalid "issue_field_invalid" [Usage]
         "A field of an issue cannot have this value.";
     IssueFormatUnknown "issue_format_unknown" [Usage]
-        "Nobody can tell whose backlog a file is.";
+        "The file does not tell which program wrote the backlog.";
     IssueHeld "issue_held" [Waiting]
         "Another worktree has the issue in hand.";
     IssueImportInvalid "issue_import_invalid" [Refused]
@@ -543,7 +543,7 @@ codes! {
     IssueLinkUnknown "issue_link_unknown" [NotFound]
         "The issue has no such link.";
     IssueMendsSpent "issue_mends_spent" [Waiting]
-        "A rejected solution was mended as often as that may be: a person decides.";
+        "A rejected solution was mended as often as allowed: a person decides.";
     IssueNamedUnknown "issue_named_unknown" []
         "A commit names an issue that the backlog does not have: a warning.";
     IssueNoneFailed "issue_none_failed" [Nothing]
@@ -553,7 +553,7 @@ codes! {
     IssueNotHeld "issue_not_held" [Nothing]
         "Nobody has the issue in hand.";
     IssueNotNext "issue_not_next" [Refused]
-        "Policy lets the status not follow the one that the issue has.";
+        "Policy does not allow the issue's status to change in this way.";
     IssueOpen "issue_open" [Nothing]
         "The issue is open already.";
     IssueQueueConflict "issue_queue_conflict" [Conflict]
@@ -565,17 +565,17 @@ codes! {
     IssueSolutionUnknown "issue_solution_unknown" [NotFound]
         "The issue has no such solution, or more than one.";
     IssueTakenBack "issue_taken_back" [NotFound]
-        "The beginning of the issue was taken back.";
+        "The record that made the issue was taken back.";
     IssueTemplateInvalid "issue_template_invalid" [Refused]
-        "A template of issues says what no issue can have.";
+        "A template of issues gives a field a value that no issue can have.";
     IssueTemplateUnknown "issue_template_unknown" [NotFound]
         "The code branch has no template of issues of that name.";
     IssueUnchanged "issue_unchanged" [Nothing]
-        "The backlog says all of it already.";
+        "The command would change nothing: the backlog has these values already.";
     IssueUnknown "issue_unknown" [NotFound]
         "There is no issue of that id.";
     IssueUsed "issue_used" [Refused]
-        "Others rest on what would be taken back: a session, a comment or another issue.";
+        "A session, a comment or another issue depends on the records that would be taken back.";
     IssueVariableMissing "issue_variable_missing" [Usage]
         "A template of issues asks for a value that nobody gave.";
     IssueVariableUnknown "issue_variable_unknown" [Usage]
@@ -583,15 +583,15 @@ codes! {
     IssueWipReached "issue_wip_reached" [Refused]
         "Somebody has as many issues in hand as policy lets them have.";
     KindInvalid "kind_invalid" [Usage]
-        "The kind of a run is not one word.";
+        "The kind of a run (`run --kind`) is not one word.";
     LandedAlready "landed_already" [Refused]
-        "The verdict has landed on this branch before; what was taken back since needs a new one.";
+        "The changes of this verdict landed on the branch before; to land them again they need a new verdict.";
     LandingConflict "landing_conflict" [Refused]
-        "What was reviewed is in conflict with what the branch has by now; a resolution is reviewed again.";
+        "The reviewed changes conflict with the branch as it is now; the resolved changes need a new review.";
     LandingNotShown "landing_not_shown" [Refused]
-        "The review began above a commit that would land.";
+        "A commit that would land is older than the commits that were reviewed.";
     LandingOtherTarget "landing_other_target" [Refused]
-        "The verdict is about another branch than the one that would take it.";
+        "The verdict is about another target branch.";
     LaneIncompleteExecution "lane_incomplete_execution" [Refused]
         "The execution lane was not reported complete.";
     LeaseInvalid "lease_invalid" [Usage]
@@ -601,9 +601,9 @@ codes! {
     LineInvalid "line_invalid" [Usage]
         "Git handed a hook a line that is not understood.";
     LinkBroken "link_broken" [Refused]
-        "A record names one that the target branch does not have.";
+        "A decision record links to a record that the target branch does not have.";
     LinkedAlready "linked_already" [Nothing]
-        "Both records say already how they are linked.";
+        "Both decision records have this link already.";
     ListMoved "list_moved" [Refused]
         "The list of tasks was amended since this worktree saw it.";
     ListUnknown "list_unknown" [Usage]
@@ -633,7 +633,7 @@ codes! {
     MixedRuntimeRoots "mixed_runtime_roots_detected" [Refused]
         "There are several roots of loopx 0.x, and nobody said which one counts.";
     MomentUnknown "moment_unknown" [Usage]
-        "What stands for a moment is no day, no time, no age and no operation.";
+        "The text names no moment: no day, time, age, operation or commit.";
     NewerProgramRequired "newer_program_required" [Refused]
         "Only a newer program understands a record of the session.";
     NextWaits "next_waits" [Waiting]
@@ -661,7 +661,7 @@ codes! {
     NotOpenspec "not_openspec" [Refused]
         "The folder is no OpenSpec tree.";
     NotShared "not_shared" [Refused]
-        "The remote has not what a record for it is about: the session, or what happened to the task.";
+        "The remote lacks the session, or the records of the task, that the new record is about.";
     NotUtf8 "not_utf8" [Refused]
         "A spec or a delta is not UTF-8.";
     NoteEmpty "note_empty" [Usage]
@@ -671,13 +671,13 @@ codes! {
     NoteKeyOwned "note_key_owned" [Refused]
         "A key of the notes belongs to another role.";
     NoteKeyUnknown "note_key_unknown" [NotFound]
-        "No role has set such a key.";
+        "No role has set this key.";
     NotePromoted "note_promoted" [Nothing]
         "A rule or a draft was made out of the note already.";
     NoteTooLong "note_too_long" [Usage]
         "A note is longer than one may be.";
     NoteUnknown "note_unknown" [NotFound, Usage]
-        "No note has that number or id, or several have it.";
+        "No note has this number or id, or several notes have it.";
     NoteWithdrawn "note_withdrawn" [Nothing]
         "The note was withdrawn already.";
     NothingAmended "nothing_amended" [Nothing]
@@ -685,7 +685,7 @@ codes! {
     NothingDecided "nothing_decided" [Internal]
         "A decision made no commit: a fault of git loopx.";
     NothingMoved "nothing_moved" [Nothing]
-        "Nothing that the delta touches changed since its base.";
+        "The specs that the delta changes have not changed since its base.";
     NothingNext "nothing_next" [Nothing]
         "The session has ended, and nothing is left to do.";
     NothingToEdit "nothing_to_edit" [Nothing]
@@ -695,7 +695,7 @@ codes! {
     NothingToRecover "nothing_to_recover" [Nothing]
         "The branch of sessions is as this clone knew it.";
     NothingToRedact "nothing_to_redact" [Nothing]
-        "Nothing that was not pushed has such a text.";
+        "No record that was not pushed contains the text.";
     NothingToRedo "nothing_to_redo" [Nothing]
         "Nothing of the session is undone.";
     NothingToResolve "nothing_to_resolve" [Nothing]
@@ -707,9 +707,9 @@ codes! {
     NothingToUndo "nothing_to_undo" [Nothing]
         "The session has no step that can be taken back.";
     NumberTaken "number_taken" [Refused]
-        "Another record has the number.";
+        "Another decision record has the number.";
     NumbersUnique "numbers_unique" [Nothing]
-        "Every record has a number of its own.";
+        "Every decision record has a number of its own.";
     ObjectDamaged "object_damaged" [Internal]
         "An object of the repository is damaged.";
     ObjectIdInvalid "object_id_invalid" [Usage]
@@ -721,17 +721,17 @@ codes! {
     OpenFilesExhausted "open_files_exhausted" [Refused]
         "The system lets the process open no more files.";
     OpeningUnsigned "opening_unsigned" [Refused]
-        "A record that opens a gate is not signed, which policy asks for.";
+        "A record that opens a gate is not signed, and policy asks for signatures.";
     OperationIdInvalid "operation_id_invalid" [Usage]
         "The text is no id of an operation.";
     OperationMisfit "operation_misfit" [Internal]
         "A decision does not fit the session: a fault of git loopx.";
     OperationRests "operation_rests" [Refused]
-        "Another operation rests on what would be taken back.";
+        "Another operation depends on the operation that would be taken back.";
     OperationUnfit "operation_unfit" [Refused]
-        "The operation cannot count as the session stands.";
+        "The operation does not fit the present state of the session.";
     OperationUnsignable "operation_unsignable" [Internal]
-        "An operation that is nobody's word was to be signed: a fault of git loopx.";
+        "A signature was asked for on an operation that takes none: a fault of git loopx.";
     OperationsIncomplete "operations_incomplete" [Internal]
         "The first operation of a session is not its start.";
     OperationsMissing "operations_missing" [Internal]
@@ -761,9 +761,9 @@ codes! {
     PartialScopeRemaining "partial_scope_remaining" [Refused]
         "The execution record says that a part of the scope remains.";
     ParticipantUnproven "participant_unproven" [Refused]
-        "Only a name says who took part in what is reviewed, and policy counts keys.";
+        "Policy counts keys, and no key proves who took part in the reviewed work.";
     PathGuarded "path_guarded" [Refused]
-        "The path decides who judges what, or is an accepted result: it lands only by a session.";
+        "The path is guarded (policy, signers, CI, hooks, accepted specs and decision records): it lands only by a session.";
     PathUnreadable "path_unreadable" [Internal]
         "The system cannot resolve a path.";
     PatternInvalid "pattern_invalid" [Usage]
@@ -771,7 +771,7 @@ codes! {
     PipelineIdTaken "pipeline_id_taken" [Refused]
         "The list of tasks has an id already that a pipeline would add.";
     PipelineInvalid "pipeline_invalid" [Refused]
-        "A pipeline cannot be meant as it stands: the blockers name each line.";
+        "The pipeline has errors: the blockers name each line.";
     PipelineModeOpen "pipeline_mode_open" [Usage]
         "No word of a request decides which pipeline, or which team, it asks for.";
     PipelineParam "pipeline_param" [Usage]
@@ -807,11 +807,11 @@ codes! {
     PointInvalid "point_invalid" [Usage, Internal]
         "The name of a rollback point has other characters than it can have.";
     PointNotCommitted "point_not_committed" [Refused]
-        "The code of a rollback point could not be committed, and everything stayed as it was.";
+        "The code of a rollback point could not be committed; nothing was changed.";
     PointTaken "point_taken" [Refused]
         "The session has a rollback point of this name already.";
     PointUndone "point_undone" [Refused]
-        "The operation that was named was taken back since.";
+        "The named operation was taken back since.";
     PointUnknown "point_unknown" [NotFound]
         "The session has no such operation, or no rollback point of this name.";
     PolicyInvalid "policy_invalid" [Refused, Usage]
@@ -841,11 +841,11 @@ codes! {
     ProtectedNotReviewed "protected_not_reviewed" [Refused]
         "A protected branch takes what was reviewed, and no verdict covers this tree.";
     ProtectedSetBack "protected_set_back" [Refused]
-        "A push would take from a protected branch what it has.";
+        "A push would remove commits from a protected branch.";
     ProtectedWithoutSession "protected_without_session" [Refused]
         "A protected branch takes only the result of a session.";
     PushNotJudged "push_not_judged" [Refused]
-        "A push could not be judged, so it is refused.";
+        "git loopx could not judge a push, so the push is refused.";
     PushTooLarge "push_too_large" [Refused]
         "A push brings more than a server judges at once.";
     QuestionUnknown "question_unknown" [NotFound]
@@ -855,7 +855,7 @@ codes! {
     RangeInvalid "range_invalid" [Usage]
         "The text is neither a range of commits nor a commit.";
     RangeWithoutBase "range_without_base" [Usage]
-        "No session tells where the range begins, so it has to be named.";
+        "No session tells where the range begins, so the range has to be named.";
     ReasonMissing "reason_missing" [Usage]
         "The reason is empty.";
     ReasonRequired "reason_required" [Usage]
@@ -881,21 +881,21 @@ codes! {
     RecordUnknown "record_unknown" [NotFound]
         "There is no such decision record.";
     RecordUnnumbered "record_unnumbered" [Internal]
-        "A decision record without a number came where one is needed: a fault of git loopx.";
+        "A decision record has no number where git loopx needs one: a fault of git loopx.";
     RecordUnwritable "record_unwritable" [Internal]
-        "A record could not be put into words: a fault of git loopx.";
+        "A record could not be written as JSON: a fault of git loopx.";
     RecordsExhausted "records_exhausted" [Refused]
         "A session or another entity has as many records as it may have.";
     RedactionSigned "redaction_signed" [Refused]
-        "Somebody signed a record from which a text would be taken.";
+        "A record that contains the text is signed.";
     RedactionTextInvalid "redaction_text_invalid" [Usage]
-        "The text to take out is too short, or is no text.";
+        "The text to redact is too short, or is not UTF-8.";
     RedactionUnfit "redaction_unfit" [Refused]
-        "A text cannot be taken out without changing what happened.";
+        "The text is part of a name, a branch or a word that git loopx reads, and cannot be redacted.";
     RedoOvertaken "redo_overtaken" [Refused]
-        "A later operation does not fit on what would be brought back.";
+        "A later operation does not fit the state that the redo would bring back.";
     RefClosed "ref_closed" [Refused]
-        "A push moves a ref that nobody pushes to.";
+        "A push changes refs/replace or refs/loopx, which no push may change.";
     RefLocked "ref_locked" [Internal, Waiting]
         "Another git process is moving a ref, or was killed while it did.";
     RefMoved "ref_moved" [Refused]
@@ -903,9 +903,9 @@ codes! {
     RefTwice "ref_twice" [Refused]
         "A push moves one ref twice.";
     RefreshClosed "refresh_closed" [Refused]
-        "The delta is closed, so its base stays.";
+        "The delta is closed in this stage, so its base stays.";
     RefusedAlone "refused_alone" [Refused]
-        "One of two sessions cannot be archived even by itself.";
+        "A session of the pair cannot be archived even alone.";
     RegressionFailed "regression_failed" [Refused]
         "The regression run failed on the present code.";
     RegressionPending "regression_pending" [Refused]
@@ -971,7 +971,7 @@ codes! {
     RepositoryUnwritable "repository_unwritable" [Refused]
         "The system does not let the repository be written.";
     RequestRepeated "request_repeated" [Nothing]
-        "A request got a task before, and asks for another one now.";
+        "The request name (`take --request`) was used before, and got a task.";
     RequirementConflict "requirement_conflict" [Conflict]
         "A requirement changed after the archive that is taken back.";
     RequirementUnknown "requirement_unknown" [NotFound]
@@ -983,7 +983,7 @@ codes! {
     Retire "retire" []
         "OpenSpec's setting that retires a domain was taken over.";
     ReverseUnknown "reverse_unknown" [Usage]
-        "A link between records needs the words for its other side.";
+        "A link between decision records needs the words for its other side.";
     RevertOutside "revert_outside" [Refused]
         "The commit to take back is not in the history that the session starts from.";
     ReviewBuildFixNotRequested "review_build_fix_not_requested" [Refused]
@@ -1009,7 +1009,7 @@ codes! {
     ReviewedCodeMissing "reviewed_code_missing" [Refused]
         "The code that was reviewed is not in this repository, so nobody can say here whether it changed since.";
     ReviewedCommitMissing "reviewed_commit_missing" [Refused]
-        "The reviewed commit is not in this repository, so nothing can be held against it.";
+        "The reviewed commit is not in this repository, so the code cannot be compared with it.";
     ReviewerNotIndependent "reviewer_not_independent" [Refused]
         "The reviewer took part in what is reviewed.";
     RevisionAmbiguous "revision_ambiguous" [Usage]
@@ -1031,13 +1031,13 @@ codes! {
     RoadmapUnsound "roadmap_unsound" [Refused]
         "A roadmap has errors, and cannot be approved.";
     RollbackBlocked "rollback_blocked" [Refused]
-        "The way back is not open.";
+        "The session cannot go back to the earlier stage: the blockers say why.";
     RollbackRationaleRequired "rollback_rationale_required" [Refused]
         "Going back to an earlier stage needs a reason.";
     RuleDocumentAmbiguous "rule_document_ambiguous" [Usage]
         "A word names more than one document of rules.";
     RuleDocumentUnknown "rule_document_unknown" [NotFound, Usage]
-        "There is no such document of rules, or it is another's than was asked for.";
+        "There is no such document of rules, or it is not among the documents that were asked for.";
     RuleImportInvalid "rule_import_invalid" [Refused]
         "A file of rules that was to be taken over is not what it should be, and nothing was taken over.";
     RuleInvalid "rule_invalid" [Usage]
@@ -1045,9 +1045,9 @@ codes! {
     RuleKnown "rule_known" [Nothing]
         "A document has this rule already.";
     RulesImportedAlready "rules_imported_already" [Nothing]
-        "What was to be taken over has no rule that is not here.";
+        "The import has no rule that the documents lack.";
     RulesLaidOut "rules_laid_out" [Nothing]
-        "Each document that would be laid out is there already.";
+        "Every document that the command would write exists already.";
     RunFailed "run_failed" [Internal]
         "A run could not be started, or its output not be read.";
     SavedHookNotStarted "saved_hook_not_started" [Refused]
@@ -1071,9 +1071,9 @@ codes! {
     SequenceExhausted "sequence_exhausted" [Refused]
         "No operation number is left in the session.";
     SequenceJump "sequence_jump" [Refused]
-        "Somebody jumped to an operation number.";
+        "The numbers of a session's operations have a gap that no command makes.";
     ServerCheckFailed "server_check_failed" [Internal]
-        "The check of a server could not be made, or something of it landed.";
+        "The check of a server could not be run, or one of its test pushes changed the server.";
     ServerNotBare "server_not_bare" [Refused]
         "A server is a bare repository, and the folder that was named is none.";
     SessionAbandoned "session_abandoned" [Refused]
@@ -1083,7 +1083,7 @@ codes! {
     SessionArchived "session_archived" [Refused]
         "The session is archived.";
     SessionConflict "session_conflict" [Refused]
-        "Operations of the session disagree, and a person has to choose.";
+        "Operations of the session contradict each other, and a person has to choose.";
     SessionElsewhere "session_elsewhere" [Usage]
         "The only active session is bound to another branch, and the command would change it.";
     SessionEnded "session_ended" [Refused]
@@ -1095,9 +1095,9 @@ codes! {
     SessionIdReserved "session_id_reserved" [Usage]
         "The name is that of a device on Windows.";
     SessionMissing "session_missing" [Refused]
-        "A commit has a state and names no session.";
+        "A commit has a Loopx-State trailer, and no Loopx-Session trailer.";
     SessionMovedOn "session_moved_on" [Refused]
-        "Somebody goes on with the session that was stale.";
+        "Somebody works on the session again, so it is not stale.";
     SessionNameRequired "session_name_required" [Usage]
         "A session needs a name with a letter or digit.";
     SessionNotDone "session_not_done" [Refused]
@@ -1109,7 +1109,7 @@ codes! {
     SessionsDeleted "sessions_deleted" [Refused]
         "A push would delete the branch that keeps the sessions.";
     SessionsInvalid "sessions_invalid" [Refused]
-        "A push brings sessions that do not hold together.";
+        "A push brings sessions whose records do not fit together.";
     SettingsUnread "settings_unread" []
         "A settings file of an imported change could not be read.";
     SetupFileDiffers "setup_file_differs" [Refused]
@@ -1189,7 +1189,7 @@ codes! {
     StateDamaged "state_damaged" [Refused]
         "A commit names a state that is damaged.";
     StateMissing "state_missing" [Refused]
-        "A commit names a session and no state that allowed it.";
+        "A commit has a Loopx-Session trailer, and no Loopx-State trailer.";
     StateNotOnBranch "state_not_on_branch" [Refused]
         "A commit names a state that is not on the branch of sessions.";
     StateOfOtherSession "state_of_other_session" [Refused]
@@ -1211,9 +1211,9 @@ codes! {
     TargetBusy "target_busy" [Refused]
         "The branch is being rebased or merged in a worktree.";
     TargetInvalid "target_invalid" [Usage]
-        "The branch cannot take what would be committed to it.";
+        "The branch keeps the sessions, and the command needs a code branch.";
     TargetLacksCode "target_lacks_code" [Refused]
-        "The branch that the archive goes to does not have the reviewed code, and no branch holds that.";
+        "The target branch does not have the reviewed code, and no branch has its commit.";
     TargetMoved "target_moved" [Refused]
         "The branch moved since a conflict was written out.";
     TargetUnknown "target_unknown" [Usage]
@@ -1223,7 +1223,7 @@ codes! {
     TargetsDiffer "targets_differ" [Refused]
         "Sessions that are archived together are bound to different branches.";
     TaskCapReached "task_cap_reached" [Refused]
-        "A task failed as often as it may be tried.";
+        "A task failed at all the attempts that it may have.";
     TaskConflictUnknown "task_conflict_unknown" [Nothing]
         "Two tasks have no conflict that somebody could accept.";
     TaskDomainFull "task_domain_full" [Refused]
@@ -1231,7 +1231,7 @@ codes! {
     TaskDomainsMany "task_domains_many" [Refused]
         "The list has as many domains as it may have.";
     TaskFileUndeclared "task_file_undeclared" [Refused]
-        "A commit changes a file that the task of whoever makes it does not name.";
+        "A commit changes a file that the task of the committer does not name.";
     TaskHeld "task_held" [Waiting]
         "Somebody has the task.";
     TaskListEmpty "task_list_empty" [Refused]
@@ -1241,15 +1241,15 @@ codes! {
     TaskNotCommitted "task_not_committed" [Refused]
         "The files of a task could not be committed, and the task stays as it was.";
     TaskNotNamed "task_not_named" [Usage]
-        "A command is about one task, and it is not clear which.";
+        "The command is about one task, and the task has to be named.";
     TaskNotReady "task_not_ready" [Refused]
         "A task waits for something, and cannot be taken yet.";
     TaskOfRole "task_of_role" [Waiting]
-        "What is ready is for another role than the one that asks.";
+        "The tasks that are ready are for another role.";
     TaskOutputMissing "task_output_missing" [Refused]
         "A task did not leave a file that the plan says it leaves.";
     TaskStepInvalid "task_step_invalid" [Refused]
-        "A step does not lead on from where the task is.";
+        "The task is in a status that does not allow this step.";
     TaskStuck "task_stuck" [Refused]
         "The check of a task failed in the same way on three versions of the code.";
     TaskTimedOut "task_timed_out" [Refused]
@@ -1257,7 +1257,7 @@ codes! {
     TaskUnknown "task_unknown" [NotFound]
         "The session has no task of this name.";
     TaskUnverified "task_unverified" [Refused]
-        "Nothing proves that a task is done.";
+        "No run and no person proves that a task is done.";
     TasksDone "tasks_done" [Nothing]
         "There is no task left to take.";
     TasksMissing "tasks_missing" [NotFound]
@@ -1271,19 +1271,19 @@ codes! {
     Ticks "ticks" []
         "An imported task list has ticks, which prove nothing.";
     TitleMissing "title_missing" [Refused]
-        "A record has no title.";
+        "A decision record has no title.";
     TitleRequired "title_required" [Usage]
-        "A record needs a title.";
+        "A decision record needs a title.";
     TrackingRefLocked "tracking_ref_locked" [Waiting]
         "Another git is writing what is fetched.";
     TransitionUnknown "transition_unknown" [Usage]
         "No transition has this name.";
     TreeEntryInvalid "tree_entry_invalid" [Internal]
-        "A tree would get what is neither file nor folder.";
+        "A tree would get an entry that is neither a file nor a folder.";
     TreeNameInvalid "tree_name_invalid" [Refused]
         "A file or folder has a name, a mode or a place that no tree should have.";
     UnarchiveConflict "unarchive_conflict" [Conflict]
-        "What the archive changed was changed again since.";
+        "The specs that the archive changed were changed again since.";
     UnarchiveInvalid "unarchive_invalid" [Refused]
         "Without the archive the specs would be invalid.";
     UnarchivedAlready "unarchived_already" [Nothing]
@@ -1293,9 +1293,9 @@ codes! {
     UnsavedEdits "unsaved_edits" [Refused]
         "An artifact has edits that are not saved.";
     VerbInvalid "verb_invalid" [Usage]
-        "The words of a link between records have characters that are not taken.";
+        "The words of a link between decision records have characters that are not allowed.";
     VerbIsStatus "verb_is_status" [Usage]
-        "Superseding a record has a command of its own.";
+        "A link that supersedes a decision record has a command of its own.";
     VerdictContradictsFinding "verdict_contradicts_finding" [Refused]
         "An approving verdict cannot stand beside a severe finding.";
     VerdictSignatureInvalid "verdict_signature_invalid" [Refused]
@@ -1313,11 +1313,11 @@ codes! {
     VerticalSlicesMissing "vertical_slices_missing" [Refused]
         "change/slices.json has no slice.";
     WaiverUnused "waiver_unused" [Usage]
-        "A scenario is waived that needs no waiver.";
+        "The command waives a scenario that needs no waiver.";
     WordTakenBack "word_taken_back" [Refused]
-        "A signed word was taken back or brought back by somebody who may not, or without a signature.";
+        "A signed record was taken back or brought back by somebody who may not do so, or without a signature.";
     WordUnknown "word_unknown" [Usage]
-        "The word is none of those that are expected.";
+        "The word is not one of the expected words.";
     WorkingCopyCommitted "working_copy_committed" [Refused]
         "A commit has files of the working copy of sessions.";
     WorkingCopyForeign "working_copy_foreign" [Refused]
