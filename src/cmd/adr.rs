@@ -21,16 +21,16 @@ pub enum AdrCommand {
     New {
         /// The title, in any characters
         title: String,
-        /// In Nygard's form (as adr-tools writes) instead of MADR's
+        /// Write the draft in Nygard's form (as adr-tools does) instead of MADR's
         #[arg(long)]
         nygard: bool,
-        /// A record that this one is to supersede; it changes when this one is accepted (can be repeated)
+        /// A record that the new record is to supersede; the old record changes when the new one is accepted (can be repeated)
         #[arg(long, value_name = "N")]
         supersedes: Vec<String>,
     },
     /// List the records and drafts
     List {
-        /// Only those of this status
+        /// List only records of this status
         #[arg(long, value_name = "STATUS")]
         status: Option<String>,
     },
@@ -100,10 +100,10 @@ pub struct PromoteArgs {
     /// A session or a draft (default: the session that is meant, else the only draft)
     #[arg(value_name = "SESSION|FILE")]
     what: Option<String>,
-    /// In Nygard's form instead of MADR's
+    /// Write the record in Nygard's form instead of MADR's
     #[arg(long)]
     nygard: bool,
-    /// Accept it in the same commit
+    /// Accept the record in the same commit
     #[arg(long)]
     accept: bool,
     /// The branch to commit to (default: the session's target, or the current one)
@@ -116,16 +116,16 @@ pub struct PromoteArgs {
 /// Links are repaired in all records and in other Markdown below docs/.
 #[derive(Debug, clap::Args)]
 pub struct RenumberArgs {
-    /// The number it has
+    /// The present number
     #[arg(required_unless_present = "fix", conflicts_with = "fix")]
     from: Option<u32>,
-    /// The number it gets
+    /// The new number
     #[arg(required_unless_present = "fix")]
     to: Option<u32>,
-    /// Which one, where two have the number
+    /// The file of the record, where two records have the number
     #[arg(long, value_name = "FILE", conflicts_with = "fix")]
     file: Option<String>,
-    /// Give new numbers to all but one of those that share one
+    /// Where records share a number, give new numbers to all of them but one
     #[arg(long)]
     fix: bool,
     /// Keep the numbers that this branch gave; ours move (can be repeated)

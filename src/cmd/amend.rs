@@ -15,14 +15,14 @@ use serde_json::json;
 
 /// Change the list of tasks that was approved, in the build
 ///
-/// Without a file: tasks.jsonl as it is edited in the working copy. What is done stays as it is: a goal that is done is
+/// Without a file: tasks.jsonl as it is edited in the working copy. Completed tasks stay as they are: a goal that is done is
 /// kept, and a changed one stands behind it. The record approves the new list, so it needs the same people as plan->build.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AmendArgs {
     /// The new list, `-` for stdin (default: tasks.jsonl of the working copy)
     #[arg(value_name = "FILE")]
     file: Option<String>,
-    /// Only show what it would do
+    /// Only show what the amendment would do
     #[arg(long)]
     show: bool,
     /// Why, for the record
@@ -64,7 +64,7 @@ pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     tell(ui, &made.impact);
     for kept in &made.impact.kept {
         ui.warn(format!(
-            "{} is done and stays as it was; {} is new",
+            "{} is done and stays as it was; {} takes its place",
             kept.goal, kept.anew
         ));
     }

@@ -34,7 +34,7 @@ pub struct ArchiveArgs {
     /// Go on with the archive, or with --undo, after you resolved the conflicts in .loopx/ID/conflicts
     #[arg(long = "continue", group = "mode")]
     pub go_on: bool,
-    /// Forget the conflicts that were written out
+    /// Discard the conflicts that were written out
     #[arg(long, group = "mode")]
     pub abort: bool,
     /// Take the archive of a session back, by a new commit
@@ -49,13 +49,13 @@ pub struct ArchiveArgs {
         conflicts_with = "abort"
     )]
     pub waive: Vec<String>,
-    /// Why it is taken back or waived: the commit carries it
+    /// Reason for the waiver or for taking the archive back, for the commit
     #[arg(long, value_parser = crate::cmd::reason, value_name = "WHY", requires = "why")]
     pub reason: Option<String>,
     /// Sign the commit with the key that git signs with (gpg.format ssh)
     #[arg(short = 'S', long, overrides_with = "no_sign")]
     pub sign: bool,
-    /// Do not sign it, whatever loopx.sign says
+    /// Do not sign the commit, whatever loopx.sign says
     #[arg(long, overrides_with = "sign")]
     pub no_sign: bool,
 }

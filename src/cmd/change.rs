@@ -148,7 +148,7 @@ fn overlap_lines(ui: &mut Ui, overlaps: &[Overlap]) {
         let said = match pair.verdict {
             Word::Clean if pair.depends => ui.paint(style::GOOD, "merge cleanly, in this order"),
             Word::Clean => ui.paint(style::GOOD, "merge cleanly, in either order"),
-            Word::Refused => ui.paint(style::BAD, "the one does not fit once the other is in"),
+            Word::Refused => ui.paint(style::BAD, "the second does not apply after the first"),
             Word::Unknown => ui.paint(style::BAD, "not known, as one is refused alone"),
             Word::Conflict => ui.paint(style::BAD, "conflict"),
         };

@@ -19,13 +19,13 @@ use serde_json::json;
 /// here, edits that are not saved or committed, the session of somebody else. What killed processes left is taken away by `git loopx doctor --fix`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct CleanArgs {
-    /// Only these: sessions, bindings, copies, refs
+    /// Look only at these kinds: sessions, bindings, copies, refs
     #[arg(value_name = "WHAT", value_parser = clap::builder::PossibleValuesParser::new(Stale::WORDS))]
     what: Vec<String>,
-    /// Sessions that nothing touched for so many days
+    /// Days without a change after which a session is stale
     #[arg(long, value_name = "DAYS", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..))]
     older_than: u32,
-    /// Do it, instead of showing it
+    /// Do the steps, instead of showing them
     #[arg(long)]
     yes: bool,
 }

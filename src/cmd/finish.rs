@@ -24,7 +24,7 @@ use serde_json::json;
 pub struct FinishArgs {
     /// The session (default: the one that is meant)
     pub id: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub yes: bool,
     /// The branch to archive onto (default: the bound one)
@@ -67,7 +67,7 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
             Some(true) if flow::preview(ctx, &request)? != preview => {
                 return Err(Failure::refused(
                     Code::ApprovalStale,
-                    "the session or the code changed while git loopx waited for your answer; nothing was approved",
+                    "the session or the code changed while git loopx waited for your answer: nothing was approved",
                 )
                 .help(command!("finish")));
             }

@@ -15,7 +15,7 @@ use serde_json::json;
 /// What an earlier run found whole is not looked at again. A repair looks at everything.
 #[derive(clap::Args, Clone, Debug)]
 pub struct FsckArgs {
-    /// Look at everything again, whatever was found whole before
+    /// Check everything again, also what was found whole before
     #[arg(long)]
     full: bool,
     /// Restore what is damaged, by a new commit
@@ -48,7 +48,7 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     }
     for name in &checked.left {
         ui.warn(format!(
-            "{} is not mended: history has no whole copy of it; put back what is missing from another clone or a backup",
+            "{} is not repaired: history has no whole copy of it; put back what is missing from another clone or a backup",
             line(name)
         ));
     }

@@ -382,7 +382,7 @@ fn happened(event: &Event) -> String {
         }
         Event::Extended { stage, by } => format!("extend {stage} by {by}"),
         Event::Bound { branch } => format!("use on {branch}"),
-        Event::Unbound => "let its branch go".to_owned(),
+        Event::Unbound => "unbind from the branch".to_owned(),
         Event::Blocked { cause, missing } => format!("blocked:{cause} ({})", missing.join(", ")),
         other => other.word().to_owned(),
     }

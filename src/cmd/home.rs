@@ -50,6 +50,6 @@ fn begin(first: &Advised, ui: &mut Ui) {
     ui.next(first);
     let demo = ui.paint(style::HEAD, &ui.command(&demo));
     ui.out(format!(
-        "to see all of it in a temporary repository: {demo}"
+        "to see all stages in a temporary repository: {demo}"
     ));
 }

@@ -194,7 +194,7 @@ fn peer_text(report: &PeerReport, ui: &mut Ui) {
         ui.out(format!("{}: {}", clean(&remark.at), clean(&remark.message)));
     }
     if !report.left.is_empty() {
-        ui.out("without a counterpart, left where it is:");
+        ui.out("files without a counterpart, left in place:");
     }
     for left in &report.left {
         ui.out(format!("  {}/{}", clean(&report.tree), clean(left)));
@@ -256,7 +256,7 @@ fn text(report: &Report, ui: &mut Ui) {
         return;
     }
     if !report.strays.is_empty() {
-        ui.out("neither spec nor change, left where it is:");
+        ui.out("files that are neither spec nor change, left in place:");
     }
     for stray in &report.strays {
         ui.out(format!("  {}/{}", clean(&report.tree), clean(stray)));
@@ -325,7 +325,7 @@ fn overlaps(report: &Report, ui: &mut Ui) {
     for overlap in overlaps {
         let how = match overlap.merges {
             Some(true) => "both can be archived",
-            Some(false) => "a conflict for whoever comes second",
+            Some(false) => "a conflict for the second one that is archived",
             None => "not known: one of them does not apply",
         };
         let [a, b] = &overlap.changes;

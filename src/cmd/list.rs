@@ -26,18 +26,18 @@ const FIRST_ISSUES: usize = 3;
 /// List the sessions: the stage of each, whom it waits for, and the next command
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ListArgs {
-    /// Only those whose id, title or branch contain this
+    /// Only sessions whose id, title or branch contains this
     pub text: Option<String>,
-    /// Archived and abandoned ones too
+    /// Archived and abandoned sessions too
     #[arg(short, long)]
     pub all: bool,
-    /// Only those that you began, or touched last
+    /// Only sessions that you began, or touched last
     #[arg(long)]
     pub mine: bool,
-    /// Only those in this stage
+    /// Only sessions in this stage
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<Stage>,
-    /// Only those that wait for somebody else
+    /// Only sessions that wait for somebody else
     #[arg(long)]
     pub waiting: bool,
 }
@@ -172,7 +172,9 @@ fn show(board: &Board, ctx: &Context, ui: &mut Ui) {
     }
     if board.sessions.iter().any(|one| one.damage.is_some()) {
         let repair = command!("fsck --repair");
-        ui.warn(format!("some sessions are damaged; `{repair}` mends them"));
+        ui.warn(format!(
+            "some sessions are damaged; `{repair}` repairs them"
+        ));
     }
 }
 
@@ -186,10 +188,7 @@ fn nothing(board: &Board, ui: &mut Ui) {
                 counted(ended, "ended one")
             ));
         }
-        (left, _) => ui.status(format!(
-            "none of {} is meant by that",
-            counted(left, "session")
-        )),
+        (left, _) => ui.status(format!("none of {} matches", counted(left, "session"))),
     }
 }
 

@@ -214,7 +214,9 @@ pub(crate) fn man(install: Option<Option<&Path>>, ui: &mut Ui) -> Result<Exit> {
         Some(false) => ui.warn(format!(
             "`man` does not look in {dir}; it does with: export MANPATH=\"{dir}:\""
         )),
-        None => ui.warn(format!("nobody here says whether `man` looks in {dir}")),
+        None => ui.warn(format!(
+            "git loopx cannot tell whether `man` looks in {dir}"
+        )),
     }
     ui.json(
         "man",

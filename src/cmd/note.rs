@@ -17,7 +17,7 @@ use loopx_rules::rule::RuleKind;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Keep something said in passing, on the session, on an issue or in the journal
+/// Keep a note: on the session, on an issue or in the journal
 ///
 /// On the session that is named or bound to this branch; without one, in the journal, which belongs to no
 /// session. The only session that there happens to be is not meant by itself: name it with `-s`. A note is never
@@ -31,25 +31,25 @@ pub struct NoteArgs {
     /// The kind of the note (default: learning, and with --type or --reply-to message)
     #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
     kind: Option<String>,
-    /// The role that it is meant for; everybody where none is named
+    /// The role that the note is for (default: everybody)
     #[arg(long, value_name = "ROLE")]
     to: Option<String>,
-    /// The role that says it
+    /// The role that writes the note
     #[arg(long, value_name = "ROLE")]
     from: Option<String>,
-    /// What sort of message it is: plan_ready, progress, state_update, or any other word
+    /// The type of the message: plan_ready, progress, state_update, or any other word
     #[arg(long = "type", value_name = "TYPE")]
     sort: Option<String>,
-    /// What it is about: a path, a link, a name
+    /// What the note is about: a path, a link, a name
     #[arg(long = "ref", value_name = "REF")]
     about: Option<String>,
     /// Data for programs, as JSON
     #[arg(long, value_name = "JSON")]
     data: Option<String>,
-    /// The task of the session that it is about
+    /// The task of the session that the note is about
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// The note that it answers: its number, or the beginning of its id
+    /// The note that this note answers: its number, or the beginning of its id
     #[arg(long, value_name = "NOTE")]
     reply_to: Option<String>,
     /// What was found about this angle of the plan, on the code that is checked out

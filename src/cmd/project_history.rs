@@ -19,24 +19,24 @@ use std::collections::HashMap;
 /// of its title: bugfix, refactor, docs, feature, or enhancement where they say none of these.
 #[derive(clap::Args, Clone, Debug)]
 pub struct HistoryArgs {
-    /// Only those whose id or title contain this
+    /// Only sessions whose id or title contains this
     text: Option<String>,
-    /// Put together by this
+    /// The grouping of the list
     #[arg(long, value_name = "WHAT", default_value = "month", value_parser = clap::builder::PossibleValuesParser::new(By::WORDS))]
     by: String,
-    /// Only those that changed this spec domain
+    /// Only sessions that changed this spec domain
     #[arg(long, value_name = "DOMAIN")]
     domain: Option<String>,
-    /// Only those that changed this file, or something in this folder
+    /// Only sessions that changed this file, or a file in this folder
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// Only those that this person began, built or reviewed: a part of the name or the address
+    /// Only sessions that this person began, built or reviewed: a part of the name or the address
     #[arg(long, value_name = "PERSON")]
     person: Option<String>,
-    /// Only those of this month, as 2026-01, or of a year, as 2026
+    /// Only sessions of this month, as 2026-01, or of a year, as 2026
     #[arg(long, value_name = "MONTH")]
     month: Option<String>,
-    /// Only those of this kind
+    /// Only sessions of this kind
     #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(ChangeKind::WORDS))]
     kind: Option<String>,
 }
@@ -72,7 +72,7 @@ pub(crate) fn history(args: HistoryArgs, ctx: &Context, ui: &mut Ui) -> Result<E
         print(by, &found, ui);
     }
     for (id, why) in &found.damaged {
-        ui.warn(format!("{} is left out: {}", line(id), line(why)));
+        ui.warn(format!("session {} is left out: {}", line(id), line(why)));
     }
     Ok(Exit::Done)
 }
@@ -101,7 +101,7 @@ fn print(by: By, found: &History, ui: &mut Ui) {
     if found.sessions.is_empty() {
         ui.status(match found.left_out {
             0 => "nothing was archived yet".to_owned(),
-            count => format!("none of {} is meant by that", counted(count, "session")),
+            count => format!("none of {} matches", counted(count, "session")),
         });
         return;
     }
@@ -125,7 +125,7 @@ fn print(by: By, found: &History, ui: &mut Ui) {
     let unread = unread.count();
     if unread > 0 && matches!(by, By::File | By::Domain) {
         let count = counted(unread, "session");
-        ui.status(format!("of {count} this clone has no code"));
+        ui.status(format!("this clone does not have the code of {count}"));
     }
 }
 

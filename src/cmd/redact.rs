@@ -19,10 +19,10 @@ pub struct RedactArgs {
     /// Take out the text in this file too (`-` for stdin)
     #[arg(long, value_name = "FILE")]
     text_from: Option<String>,
-    /// Say where the texts are, and change nothing
+    /// Print where the texts are, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Take them out of signed records too, without the signatures
+    /// Redact signed records too, and drop their signatures
     #[arg(long)]
     drop_signatures: bool,
 }
@@ -40,7 +40,7 @@ pub(crate) fn redact(args: &RedactArgs, ctx: &Context, ui: &mut Ui) -> Result<Ex
     }
     if report.dry_run {
         ui.status(format!(
-            "would make {} again without what stands in {}; nothing was changed",
+            "would write {} again without the text of {}; nothing was changed",
             counted(report.commits, "commit"),
             counted(report.places.len(), "place")
         ));
@@ -50,7 +50,7 @@ pub(crate) fn redact(args: &RedactArgs, ctx: &Context, ui: &mut Ui) -> Result<Ex
         });
     } else {
         ui.status(format!(
-            "made {} again without what stood in {}; the branch is at {}",
+            "wrote {} again without the text of {}; the branch is at {}",
             counted(report.commits, "commit"),
             counted(report.places.len(), "place"),
             report.tip.short()
@@ -79,16 +79,16 @@ fn left(report: &Report, ui: &mut Ui) {
     }
     for place in &report.pushed {
         ui.warn(format!(
-            "a remote has it already, in {}:{}: revoke it",
+            "a remote has the text already, in {}:{}: revoke the secret",
             line(&place.file),
             place.line
         ));
     }
     for name in &report.refs {
-        ui.warn(format!("{} still leads to it", line(name)));
+        ui.warn(format!("{} still leads to the old commits", line(name)));
     }
     for file in &report.files {
-        ui.warn(format!("{} still has it: edit it", line(file)));
+        ui.warn(format!("{} still has the text: edit the file", line(file)));
     }
     if report.dry_run {
         return;

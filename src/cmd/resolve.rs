@@ -30,16 +30,16 @@ pub struct ResolveArgs {
     #[arg(long, value_name = "N", requires = "artifact", group = "text")]
     pub side: Option<usize>,
     /// Keep the tasks of all sides of tasks.jsonl: where two gave one id to tasks of their own, the later one gets the
-    /// next free id; a domain that two say otherwise keeps the numbers of the first
+    /// next free id; a domain with different numbers keeps those of the first side
     #[arg(long, requires = "artifact", group = "text")]
     pub both: bool,
     /// Take a file's content (`-` for stdin)
     #[arg(long, value_name = "FILE", requires = "artifact", group = "text")]
     pub file: Option<String>,
-    /// Let this operation count, and nothing that stands against it
+    /// Let this operation count, and leave out the operations that contradict it
     #[arg(long, value_name = "OPERATION", conflicts_with = "artifact")]
     pub keep: Vec<String>,
-    /// Leave this operation out; it stays in the record
+    /// Leave this operation out; its record stays
     #[arg(long, value_name = "OPERATION", conflicts_with = "artifact")]
     pub drop: Vec<String>,
     /// Why, for the record

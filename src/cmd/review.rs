@@ -23,7 +23,7 @@ pub struct ReviewArgs {
     /// Record the verdict: approve, or request-changes (changes is the same)
     #[arg(long, value_name = "VERDICT", value_parser = verdict_word)]
     pub verdict: Option<CodeVerdict>,
-    /// Say what became of a finding: its number, and fixed, open or wontfix (can be repeated)
+    /// Answer a finding: its number, and fixed, open or wontfix (can be repeated)
     #[arg(long, value_names = ["N", "ANSWER"], num_args = 2, action = clap::ArgAction::Append, conflicts_with = "verdict")]
     pub answer: Vec<String>,
     /// Where requested changes belong: build (default), plan or clarify

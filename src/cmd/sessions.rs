@@ -58,7 +58,7 @@ pub(crate) fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     if !done.old_roots.is_empty() {
         ui.status(format!(
-            "{} is a root of loopx 0.x, and stays as it is",
+            "{} is a root of loopx 0.x, and was not changed",
             done.old_roots.join(" and ")
         ));
         ui.hint(command!("import loopx --dry-run"));
@@ -107,7 +107,7 @@ pub struct StartArgs {
     /// Read the request from a file (`-` for stdin)
     #[arg(short = 'F', long, value_name = "FILE")]
     pub file: Option<String>,
-    /// How much the change has to say before it is done: quick, lite, standard, deep, or one of loopx.toml
+    /// The profile, with the stages and files of the session: quick, lite, standard, deep, or one of loopx.toml
     #[arg(long, value_name = "NAME", group = "weight")]
     pub profile: Option<String>,
     /// One file, and no plan: the same as --profile quick
@@ -119,7 +119,7 @@ pub struct StartArgs {
     /// Bind this branch instead of the current one
     #[arg(long, value_name = "BRANCH", conflicts_with = "no_branch")]
     pub branch: Option<String>,
-    /// Bind no branch
+    /// Bind the session to no branch
     #[arg(long)]
     pub no_branch: bool,
     /// The commit that the change starts from (default: HEAD)

@@ -78,7 +78,7 @@ pub struct CloneArgs {
 pub struct ServerArgs {
     /// The bare repository
     pub dir: PathBuf,
-    /// Push attacks and an honest branch at it, and say what would get in; nothing of it stays.
+    /// Try pushes, attacks and an honest one, and print which the server would accept; no push stays.
     /// Exits with 1 when an attack would get in, or an honest push would not
     #[arg(long)]
     pub check: bool,
@@ -277,9 +277,9 @@ fn prove(server: &Server, ui: &mut Ui) -> Result<Exit> {
     );
     let pushes = checked.rows.len();
     ui.status(if wrong == 0 {
-        format!("{pushes} pushes, each as it should be; nothing of them stayed")
+        format!("{pushes} pushes tried, each answered as it should be; no push stayed")
     } else {
-        format!("{pushes} pushes, {wrong} not as it should be; nothing of them stayed")
+        format!("{pushes} pushes tried, {wrong} answered wrongly; no push stayed")
     });
     match next {
         None => Ok(Exit::Done),

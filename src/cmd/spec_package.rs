@@ -54,7 +54,7 @@ pub struct PlaceArgs {
 pub struct ApplyArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// Put it in the place of a delta that says otherwise
+    /// Replace a delta that the session has already
     #[arg(long)]
     replace: bool,
     /// Show what would be written; write nothing

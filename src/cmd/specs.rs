@@ -50,7 +50,7 @@ pub struct InstallDriverArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct ChangelogArgs {
-    /// Put them below `## [Unreleased]`, and remove the fragments; committing is yours
+    /// Put the fragments below `## [Unreleased]` and remove their files; commit the change yourself
     #[arg(long)]
     write: bool,
     /// The changelog

@@ -13,7 +13,7 @@ pub(super) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let found = intent::show(ctx)?;
     if found.statements.is_empty() {
         ui.status(format!(
-            "{}: the request says one thing, or began before its statements were numbered",
+            "{}: the request has one statement only, or is older than numbered statements",
             found.id
         ));
     }

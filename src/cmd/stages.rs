@@ -355,7 +355,7 @@ fn draft_said(ctx: &Context, done: &Done<Outcome>) -> String {
                 "{} proposed in {file}; write the check of each",
                 counted(count, noun)
             ),
-            None if done.value.history.is_empty() => "the plan says so".to_owned(),
+            None if done.value.history.is_empty() => "as the plan says".to_owned(),
             None => format!(
                 "draft {} of {}",
                 done.state.plan.iteration,

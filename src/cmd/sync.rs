@@ -22,10 +22,10 @@ pub struct SyncArgs {
     /// Fetch, and say what would happen; move no branch
     #[arg(short = 'n', long)]
     pub dry_run: bool,
-    /// Use what was fetched before
+    /// Fetch nothing, and use what was fetched before
     #[arg(long)]
     pub no_fetch: bool,
-    /// Bring together here, push nothing
+    /// Fetch and merge, and push nothing
     #[arg(long)]
     pub no_push: bool,
     /// Fail instead of letting git ask for a password
@@ -212,7 +212,7 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
     }
     for one in &report.unreadable {
         let said = format!(
-            "{}: the list of tasks is none since the merge: {}",
+            "{}: the list of tasks cannot be read since the merge: {}",
             one.session, one.message
         );
         ui.warn(line(&said));
@@ -247,7 +247,7 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
             one.short,
             sessions.join(" and "),
             way.map_or_else(String::new, |way| {
-                format!(" (one of them ends: {})", ui.command(&way))
+                format!(" (to end one of them: {})", ui.command(&way))
             })
         ));
     }
@@ -291,7 +291,7 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
     }
     for one in &report.over_limit {
         let way = one.way.as_ref().map_or_else(String::new, |way| {
-            format!(" (one of them goes back: {})", ui.command(way))
+            format!(" (to give one back: {})", ui.command(way))
         });
         let held = counted(one.issues.len(), "issue");
         let who = match (&one.who, &one.label) {
@@ -340,13 +340,13 @@ fn warn_of_history(report: &Report, ui: &mut Ui) {
         ));
     }
     if let Some(left) = &report.left_behind {
-        let (tip, what) = (left.tip.short(), "of what was mended here");
+        let (tip, what) = (left.tip.short(), "of a repair that was made here");
         ui.warn(match &left.kept {
             Some(kept) => format!(
-                "no server takes the commits {what}: the others were made again without them, and {kept} keeps {tip}"
+                "a server refuses the commits {what}: the other commits were made again without them, and {kept} keeps {tip}"
             ),
             None => format!(
-                "no server takes the commits {what}: the others would be made again without them"
+                "a server refuses the commits {what}: the other commits would be made again without them"
             ),
         });
     }

@@ -19,13 +19,13 @@ use serde_json::json;
 /// an archive made of the specs is taken back by `git loopx archive --undo ID`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct UndoArgs {
-    /// How many commands, past runs, notes and claims
+    /// The number of commands to take back; runs, notes and claims are passed over
     #[arg(value_name = "N", conflicts_with_all = ["to", "only"], value_parser = clap::value_parser!(u32).range(1..))]
     count: Option<u32>,
-    /// What this person did last: a part of the name or of the address
+    /// Take back what this person did last: a part of the name or of the address
     #[arg(long, value_name = "PERSON", requires = "reason", conflicts_with_all = ["to", "only"])]
     of: Option<String>,
-    /// Just this operation, whatever it is: its id, its number, or the commit that made it
+    /// Take back only this operation: its id, its number, or the commit that made it
     #[arg(long, value_name = "OPERATION", conflicts_with = "to")]
     only: Option<String>,
     /// Go back to the moment after this operation: its id, its number, or the commit that made it
@@ -43,7 +43,7 @@ pub struct UndoArgs {
 /// The event that was undone last comes back first. Refused where something else has happened since.
 #[derive(clap::Args, Clone, Debug)]
 pub struct RedoArgs {
-    /// How many
+    /// The number of commands to bring back
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// Why, for the record

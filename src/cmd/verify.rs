@@ -136,7 +136,7 @@ pub(crate) fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
     let commits = counted(report.commits, "commit");
     match (&report.session, errors) {
         (None, 0) if report.findings.is_empty() => ui.status(format!(
-            "{commits}, nothing to say; the branch is bound to no session"
+            "{commits}, no findings; the branch is bound to no session"
         )),
         (_, 0) => ui.status(format!("{commits}, no error")),
         (_, n) => ui.status(format!("{commits}, {}", counted(n, "error"))),

@@ -266,7 +266,7 @@ fn list_moved(state: &State) -> Failure {
     Failure::refused(
         Code::ListMoved,
         format!(
-            "{path} was amended since this worktree saw it{by}, and the file may not have that"
+            "{path} was amended after this worktree checked it out{by}, and the file here may lack that amendment"
         ),
     )
     .help(hint![
@@ -295,7 +295,10 @@ fn decide(
     if text == stored && state.is_list_approved(planned) && is_good() {
         return Err(Failure::nothing(
             Code::NothingAmended,
-            format!("{} is what was approved", Artifact::TaskList),
+            format!(
+                "{} is the same as the approved list: nothing is to be amended",
+                Artifact::TaskList
+            ),
         )
         .help(hint![
             "edit the file below .loopx, then: ",
@@ -307,7 +310,7 @@ fn decide(
     if required > 1 {
         return Err(Failure::refused(
             Code::ApprovalsMissing,
-            format!("policy asks {required} people for a plan, and one cannot amend it alone"),
+            format!("policy asks for {required} approvals of a plan, and one person cannot amend it alone"),
         )
         .help(
             command!("plan --reason WHY")

@@ -251,7 +251,10 @@ pub(crate) fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         .filter_map(|line| line.split_once(' ')?.1.strip_prefix(EXPORT))
         .collect();
     let [name] = names.as_slice() else {
-        return Err(foreign(format!("it has {} sessions", names.len())));
+        return Err(foreign(format!(
+            "expected one session in it, found {}",
+            names.len()
+        )));
     };
     let id = SessionId::parse(name)?;
     // From here on what stands below our names is a killed run's.

@@ -625,7 +625,7 @@ pub(crate) fn recover(ctx: &Context) -> Result<Recovered> {
 pub(crate) fn accept(ctx: &Context) -> Result<Accepted> {
     // What the branch lost may be a person's word, in any session.
     let agent = agent::host(loopx_base::env::var);
-    let what = "the word that the branch may be without what it had";
+    let what = "accepting the branch without the records that it had";
     agent::require_person(&Policy::default(), agent.as_deref(), what)?;
     let store = ctx.store()?;
     let lock = store.lock()?;
@@ -638,7 +638,7 @@ pub(crate) fn accept(ctx: &Context) -> Result<Accepted> {
             Code::BranchDamaged,
             format!("{}: {}", first.session, first.what),
         )
-        .help(command!("fsck --repair").note("(accepts the branch and mends it)")));
+        .help(command!("fsck --repair").note("(accepts the branch and repairs it)")));
     }
     store.accept(&lock)
 }

@@ -237,7 +237,10 @@ pub(crate) fn accept(
         let Some(conflict) = open.find(|conflict| conflict.tasks == pair) else {
             return Err(Failure::nothing(
                 Code::TaskConflictUnknown,
-                format!("no conflict of {} and {} is open", first.id, second.id),
+                format!(
+                    "the tasks {} and {} have no open conflict",
+                    first.id, second.id
+                ),
             )
             .help(command!("task conflicts")));
         };

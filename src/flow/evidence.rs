@@ -550,7 +550,9 @@ fn argv(
     let command: Vec<String> = command.collect();
     Err(Failure::usage(
         Code::CheckHasCommand,
-        format!("{task} is verified by its own command, and another one proves nothing of it"),
+        format!(
+            "{task} has a command of its own, and a run of another command is no evidence for it"
+        ),
     )
     .help(hint![
         command!("run --task {task}"),

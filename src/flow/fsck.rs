@@ -208,7 +208,7 @@ fn signatures(
     let (mut unsigned, mut why) = (Vec::new(), Vec::new());
     for (name, bytes) in files {
         let fault = match operations.get(&name) {
-            None => Some("it stands beside no operation".to_owned()),
+            None => Some("it belongs to no operation".to_owned()),
             Some(op) => known.fault(op, bytes.as_deref())?,
         };
         if let Some(fault) = fault {

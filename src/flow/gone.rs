@@ -114,14 +114,14 @@ pub(super) fn way_back(ctx: &Context, state: &State, branch: &str) -> Result<Adv
         }
         None if head.branch.is_none() && goes_on => (
             String::new(),
-            format!("{lost}; what is checked out may be its end"),
+            format!("{lost}; the commit that is checked out may be its last one"),
         ),
         None => {
             let base = match &state.base {
                 Some(base) if ctx.repo.contains(base)? => format!(" {}", base.short()),
                 _ => String::new(),
             };
-            let why = format!("{lost}, and no commit of it is known: it begins anew");
+            let why = format!("{lost}, and no commit of it is known: the branch begins anew");
             (base, why)
         }
     };

@@ -200,7 +200,7 @@ fn on_loopx_branch(store: &Store<'_>) -> Failure {
     Failure::refused(
         Code::BranchCheckedOut,
         format!(
-            "`{}` is the branch that keeps sessions: a commit by hand would revert them",
+            "`{}` is the branch that keeps sessions: a commit by hand would revert sessions",
             store.branch()
         ),
     )

@@ -198,7 +198,7 @@ fn one(
             n => format!(" and {} more", n - 1),
         };
         left.is_stored = false;
-        left.why = format!("{why}, and {first}{more} is not what is stored");
+        left.why = format!("{why}, and {first}{more} differs from what is stored");
     }
     left.folders.push(top.join(FOLDER));
     if let Some(notes) = notes {

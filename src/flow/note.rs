@@ -115,7 +115,8 @@ pub(super) fn require_said(what: &str, text: &str, lead: Hint) -> Result<()> {
                 "expected a note of at most {LONGEST} bytes, found {}",
                 text.len()
             ),
-        ));
+        )
+        .help(lead));
     }
     // Only `roadmap feedback` gives rounds: it asks for a person where one is needed.
     if Round::reads(text) {

@@ -44,7 +44,7 @@ pub(crate) fn find<'o>(
             Kind::Usage,
             Code::PointAmbiguous,
             format!(
-                "`{point}` is {} operations of session {}: give the id of one",
+                "`{point}` names {} operations of session {}: give the id of one",
                 many.len(),
                 session.state.id
             ),

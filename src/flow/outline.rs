@@ -119,7 +119,7 @@ pub(crate) fn show(ctx: &Context) -> Result<View> {
         return Err(Failure::refused(
             Code::StageNotInProfile,
             format!(
-                "the profile {} has no plan with a list of tasks, so nothing is outlined",
+                "the profile {} has no plan with a list of tasks: there is nothing to outline",
                 facts.state.profile
             ),
         )

@@ -38,11 +38,11 @@ impl PolicyMoved {
         let (target, changed) = (&self.target, self.changed.join(", "));
         if changed.is_empty() {
             return format!(
-                "moves of this session were made under an older policy than {target} has, which judges what lands"
+                "this session passed gates under an older policy; the policy of {target}, which judges what lands, has changed since"
             );
         }
         format!(
-            "the policy of {target} has moved since this session began ({changed}), and {target} judges what lands by it"
+            "the policy of {target} has changed since this session began ({changed}), and {target} judges what lands by its present policy"
         )
     }
 }
@@ -102,7 +102,7 @@ pub(crate) fn of(
         hint![
             format!("git merge {name}, then: "),
             command!("rebase --onto {} --reason WHY", commit.short()),
-            "  (its gates ask by the new policy then)"
+            "  (then its gates use the new policy)"
         ]
     };
     // The way on is one for all of them.

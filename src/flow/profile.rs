@@ -5,7 +5,7 @@ use super::moves::Moves;
 use super::transaction::{Act, Done, Facts, Needs, act};
 use super::verify::policy_at;
 use loopx_base::failure::{Code, Failure, Kind, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
 use loopx_rules::op::Event;
@@ -257,7 +257,11 @@ fn require_lighter(
                 "policy does not let {} take a lighter profile (approve.deny in loopx.toml)",
                 facts.actor()?
             ),
-        ));
+        )
+        .help(hint![
+            "ask somebody else to run: ",
+            command!("profile {name} --reason WHY")
+        ]));
     }
     Ok(())
 }

@@ -234,7 +234,7 @@ fn require_ready(
 pub(crate) fn not_shared(what: &str, remote: &str) -> Failure {
     Failure::refused(
         Code::NotShared,
-        format!("expected {what} on {remote} too, which does not have it: nothing was pushed"),
+        format!("expected {what} on {remote}, found it only here: nothing was pushed"),
     )
     .help(command!("sync {remote}"))
 }
@@ -290,7 +290,7 @@ fn take_in(ctx: &Context, remote: &str, commit: &Oid) {
     let done = format!("{remote} has it at {}", commit.short());
     let help = command!("sync {remote}");
     ctx.follow(
-        (done, "taking that in here"),
+        (done, "the merge of that commit here"),
         help,
         met(ctx, remote, commit),
     );

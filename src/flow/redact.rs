@@ -218,7 +218,7 @@ fn places(repo: &Repo, blobs: &Blobs, texts: &Texts) -> Result<Vec<Place>> {
 fn nothing() -> Failure {
     Failure::nothing(
         Code::NothingToRedact,
-        "nothing that no remote has yet has such a text",
+        "nothing to redact was found in what was not pushed yet",
     )
     .help(
         command!("redact --text-from - --dry-run")
@@ -272,7 +272,7 @@ fn require_unsigned(made: &Redacted) -> Result<()> {
     Err(Failure::refused(
         Code::RedactionSigned,
         format!(
-            "{} would be another, and a signature does not hold for that",
+            "{} would change, and a signature does not hold for changed text",
             counted(made.unsigned.len(), "signed record")
         ),
     )

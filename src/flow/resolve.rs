@@ -304,7 +304,7 @@ pub(crate) fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         if !keep.is_empty() || !drop.is_empty() {
             let (policy, _) = ctx.policy_if_there(state)?;
             let agent = agent::host(loopx_base::env::var);
-            agent::require_person(&policy, agent.as_deref(), "what counts of two records")?;
+            agent::require_person(&policy, agent.as_deref(), "choosing between two records")?;
         }
         let all = snapshot.operations(&session)?;
         let dropped = all.iter().filter(|op| drop.contains(&op.op));
@@ -393,8 +393,9 @@ fn operations(state: &State, choices: &Choices) -> Result<(Vec<OpId>, Vec<OpId>)
     if let Some(both) = keep.iter().find(|op| drop.contains(op)) {
         return Err(Failure::usage(
             Code::ChoiceContradicts,
-            format!("{both} would be kept and dropped"),
-        ));
+            format!("expected one choice for {both}, found that it would be kept and left out"),
+        )
+        .help(command!("resolve").session(&state.id)));
     }
     keep.sort();
     drop.sort();
@@ -422,7 +423,10 @@ fn named<'s>(state: &'s State, name: &str) -> Result<&'s OpConflict> {
         .help(command!("resolve").session(&state.id))),
         many => Err(Failure::usage(
             Code::ConflictAmbiguous,
-            format!("`{name}` is in {} operations: give more of one", many.len()),
+            format!(
+                "`{name}` is the beginning of the ids of {} operations: give more of one id",
+                many.len()
+            ),
         )
         .help(command!("resolve").session(&state.id))),
     }
@@ -438,7 +442,10 @@ fn require_list(choices: &Choices) -> Result<()> {
         (_, Some((path, text))) if of(text) => shell_word(path),
         _ => return Ok(()),
     };
-    let message = format!("--both is for {}, found {name}", Artifact::TaskList);
+    let message = format!(
+        "expected --both with {}, found it with {name}",
+        Artifact::TaskList
+    );
     Err(Failure::usage(Code::ChoiceContradicts, message).help(command!("resolve {name} --side 1")))
 }
 
@@ -458,7 +465,7 @@ fn together(
     let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
     let kept = file::keep_both(&base, &sides).map_err(|why| {
         let twice = Lists::of(ctx, artifact, join).is_ok_and(|lists| !lists.made_twice.is_empty());
-        let message = format!("{artifact}: not all of it can stay: {why}");
+        let message = format!("{artifact}: the tasks of all sides cannot be kept together: {why}");
         let by_hand = by_hand(ctx, state, artifact, twice);
         Failure::conflict(Code::ArtifactConflict, message).help(by_hand)
     })?;

@@ -352,7 +352,7 @@ fn require_place(ctx: &Context, state: &State, texts: &Texts, request: &Apply) -
     let is_filled = delta::read(texts)
         .is_some_and(|(delta, _)| delta::operations(&delta) > 0 || delta.unchanged.is_some());
     if is_filled && !request.replace {
-        let message = format!("session {} has a delta that says otherwise", state.id);
+        let message = format!("session {} has another delta already", state.id);
         return Err(
             Failure::refused(Code::PackageDeltaThere, message).help(command!(
                 "spec package apply{} --replace",

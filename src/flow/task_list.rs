@@ -235,7 +235,7 @@ pub(crate) fn look(
     let mut found = import(&source, format)?;
     if found.plan.is_some() && !takes_plan(ctx).unwrap_or(true) {
         let message = format!(
-            "{path} says more than which tasks it has, and the profile of the session has no {} where that could stand",
+            "{path} has more than tasks, and the profile of the session has no {} for the rest",
             Artifact::Plan
         );
         let task = String::new();
@@ -536,7 +536,7 @@ pub(super) fn require_open(state: &State) -> Result<()> {
     let failure = Failure::refused(
         Code::ArtifactLocked,
         format!(
-            "{path} is closed in stage {}: it is what was approved",
+            "{path} is closed in stage {}: this list was approved",
             state.stage
         ),
     );
@@ -592,7 +592,7 @@ pub(super) fn invalid(findings: &[Finding], verb: &str) -> Failure {
     );
     Failure::refused(
         Code::TaskListInvalid,
-        format!("{path} {verb} no list of tasks, and stays as it is: {first}"),
+        format!("{path} {verb} not a valid list of tasks, and stays as it is: {first}"),
     )
     .help(help)
     .blockers(blockers)

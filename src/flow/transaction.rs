@@ -114,7 +114,7 @@ impl Facts<'_> {
             .ok_or_else(|| {
                 Failure::internal(
                     Code::ActorMissing,
-                    "a decision was asked for without anybody who decides",
+                    "expected the identity of whoever runs the command, found none",
                 )
             })
     }

@@ -70,7 +70,7 @@ pub(super) fn require(
     }
     if is_told {
         let agent = agent_identity::host(loopx_base::env::var);
-        let what = "the word that a command of somebody else may run";
+        let what = "running a command that somebody else wrote";
         agent_identity::require_person(policy, agent.as_deref(), what)?;
         return remember(&ctx.repo, known, &strangers);
     }

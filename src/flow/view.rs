@@ -219,7 +219,7 @@ pub(crate) fn status(ctx: &Context) -> Result<Status> {
     if let Some(what) = store.fault_since_known(&snapshot, &session)? {
         let mend = command!("fsck --repair");
         status.warnings.push(format!(
-            "somebody wrote the branch past git loopx, and this may be wrong: {what}; `{mend}` mends it"
+            "the branch was written without git loopx, and this status may be wrong: {what}; `{mend}` repairs it"
         ));
     }
     Ok(status)
@@ -239,7 +239,7 @@ fn findings(facts: &Facts<'_>) -> Vec<FindingView> {
     let mut all = gate::findings(facts.view());
     if facts.require_person("`wontfix`").is_err() {
         let words = all.iter_mut().filter(|one| one.help.is_persons_word());
-        words.for_each(|one| one.help = "mend it; that it stays is a person's word".into());
+        words.for_each(|one| one.help = "mend it; only a person may leave it as it is".into());
     }
     all
 }

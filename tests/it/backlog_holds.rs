@@ -275,7 +275,7 @@ fn n38_25_an_issue_that_is_taken_on_the_branch_of_another_session_is_not_for_tha
     let taken = s.loopx(&["--json", "issue", "take", &id]).json();
     let next = taken["next_action"].as_str().unwrap_or_default();
     assert!(
-        next.starts_with("session work of this branch is not for it"),
+        next.starts_with("session work of this branch is not for this issue"),
         "{next}"
     );
     s.loopx(&["start", "--no-branch", "--issue", &id]).ok();

@@ -136,7 +136,7 @@ fn b41_3_a_batch_that_was_partly_used_names_what_can_be_taken_back_alone() {
     let error = refused(&s, 1, "issue_used", &undo);
     let message = error["message"].as_str().unwrap_or_default();
     let [first, last] = if a < c { [a, c] } else { [c, a] };
-    let alone = message.split_once("each for itself can be: ");
+    let alone = message.split_once("these can be taken back one by one: ");
     let (used, alone) = alone.expect("the issues that are free");
     assert!(used.contains(b) && !alone.contains(b), "{error}");
     assert!(alone.contains(first) && alone.contains(last), "{error}");
@@ -165,7 +165,7 @@ fn b41_5_an_undo_that_the_work_of_another_clone_overrules_is_said_until_somebody
         all.loopx(1, &["issue", "edit", id, "-p", "0"]).ok();
         all.sync(1).ok();
         let short = &id[..7];
-        let words = "taken back by Person 0, and it stays: Person 1 used it meanwhile";
+        let words = "the undo by Person 0 does not count: Person 1 used the issue meanwhile";
         let listed = format!("{short} ({words})");
         let close = format!("git loopx issue close {short} --reason ");
         all.sync(0).says(&listed).says(&close).ok();
@@ -323,8 +323,9 @@ fn b41_7_a_field_that_an_update_writes_apart_is_not_called_brought() {
     import(1, "Log in", &[]).ok();
     s.loopx(&["issue", "edit", "bd-1", "-p", "0"]).ok();
     let said = import(3, "Log in again", &["--update"]);
-    let said =
-        said.says("brought: title Log in again; written apart, and nothing is settled: priority 3");
+    let said = said.says(
+        "brought: title Log in again; written apart, and nobody has settled them: priority 3",
+    );
     let text = said
         .says("git loopx issue edit lx-")
         .says("--priority")

@@ -81,7 +81,7 @@ fn a_session_that_takes_a_branch_makes_the_other_let_it_go() {
         "{said}"
     );
     s.loopx(&["-s", "demo", "log"])
-        .says("let its branch go")
+        .says("unbind from the branch")
         .ok();
     let shown = s.loopx(&["-s", "demo", "--json", "show"]).json();
     assert_eq!(shown["state"]["branch"], serde_json::Value::Null);

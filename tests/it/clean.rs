@@ -101,7 +101,7 @@ fn work_that_may_be_unfinished_stays_and_the_reason_is_said() {
     };
     assert_eq!(why("merged"), "goes");
     assert!(why("unmerged").contains("1 commit that main has not"));
-    assert!(why("edited").contains("brief.md is not what is stored"));
+    assert!(why("edited").contains("brief.md differs from what is stored"));
     assert!(why("elsewhere").contains("may be in another clone"));
     assert!(why("waiting").contains("git loopx archive waiting"));
     for id in ["unmerged", "edited", "elsewhere", "waiting"] {

@@ -137,7 +137,7 @@ fn the_schema_is_one_document_anywhere() {
 fn a_key_that_is_not_known_is_warned_of_and_holds_where_it_could_open_a_gate() {
     let s = started("[paths]\nspec = \"x\"\n\n[telemetry]\nto = \"nobody\"\n");
     let spec = ":2: the key `paths.spec` is not known, the nearest is `paths.specs`";
-    let table = ":4: the key `telemetry` is not known; it is passed over";
+    let table = ":4: the key `telemetry` is not known; the key is passed over";
     for args in [&["status"][..], &["config", "show"]] {
         let out = s.loopx(args).says(spec).says(table);
         assert_eq!(out.stderr.lines().count(), 2, "{out}");
@@ -154,7 +154,7 @@ fn a_key_that_is_not_known_is_warned_of_and_holds_where_it_could_open_a_gate() {
     note    fsync      loopx.fsync is off: a power cut can take the newest steps away
                        -> git config loopx.fsync true
     ok      settings   every setting has a valid value
-    note    policy     loopx.toml at HEAD:4: the key `telemetry` is not known; it is passed over; loopx.toml at HEAD:2: the key `paths.spec` is not known, the nearest is `paths.specs`; it is passed over
+    note    policy     loopx.toml at HEAD:4: the key `telemetry` is not known; the key is passed over; loopx.toml at HEAD:2: the key `paths.spec` is not known, the nearest is `paths.specs`; the key is passed over
                        -> git loopx config schema  (the keys that there are)
     ok      signers    each key is for named people only
     ok      branch     `loopx` at 0000000000
@@ -197,7 +197,7 @@ fn a_key_that_is_not_known_is_warned_of_and_holds_where_it_could_open_a_gate() {
         "exit": 1,
         "help": "mend the key on the branch that the session starts from, or install a newer git loopx",
         "kind": "refused",
-        "message": "loopx.toml at 0000000000:2: the key `gates.protect` is not known, the nearest is `gates.protected`; a newer git loopx may know it, and to pass over it could open a gate"
+        "message": "loopx.toml at 0000000000:2: the key `gates.protect` is not known, the nearest is `gates.protected`; a newer git loopx may know the key, and passing over it could open a gate"
       },
       "schema": 1
     }

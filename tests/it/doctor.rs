@@ -171,7 +171,7 @@ fn working_copies_without_a_session_go_where_all_of_them_is_stored() {
     let text = fs::read_to_string(copy.join("plan.md")).expect("a file");
     fs::write(copy.join("plan.md"), format!("{text}more\n")).expect("write");
     d.loopx(&["doctor", "--fix"])
-        .says("plan.md is not what is stored")
+        .says("plan.md differs from what is stored")
         .ok();
     assert!(copy.join("spec.md").is_file() && note.is_file());
     fs::write(copy.join("plan.md"), text).expect("write");
@@ -383,7 +383,7 @@ fn a_branch_whose_shadow_somebody_holds_is_not_accepted_in_words_alone() {
     fs::write(&lock, "somebody\n").expect("a lock");
     s.loopx(&["doctor", "--accept"])
         .fails_with(6)
-        .says("somebody holds it: the branch is not accepted yet");
+        .says("another process has locked it: the branch is not accepted yet");
     fs::remove_file(&lock).expect("removed");
     s.loopx(&["doctor", "--accept"]).ok();
     s.loopx(&["-s", ID, "run", "--", "true"]).ok();

@@ -100,7 +100,7 @@ fn u2_a_check_that_failed_is_left_by_its_own_run() {
 fn u18_a_run_of_another_command_beside_the_check_is_refused() {
     let d = Drive::building();
     let out = d.loopx(&["run", "--task", "VS-1", "--", "echo", "fine"]);
-    out.says("proves nothing of it")
+    out.says("is no evidence for it")
         .says("git loopx run --task VS-1")
         .fails_with(2);
     assert_eq!(d.does(&["run", "--task", "VS-1"])["is_check"], true);

@@ -197,9 +197,7 @@ fn a_word_without_a_reason_does_not_count() {
         send(&all, &forged(&all, record, &[]));
         all.sync(0).fails_with(3);
         assert_eq!(status_of(&all, id), "pending");
-        loopx(&all, &["status"])
-            .says("nobody says why")
-            .says(&format!("of {id} asks for it"));
+        loopx(&all, &["status"]).says(&format!("of {id} needs a reason, and has none"));
     }
 }
 

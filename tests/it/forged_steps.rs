@@ -92,7 +92,7 @@ fn a_checkpoint_is_not_open_before_what_it_waits_for_outside_of_the_list() {
         open_by_hand(&all, "C");
         assert_eq!(status_of(&all, "C"), "pending", "{waits}");
         loopx(&all, &["task", "list"]).says(&format!(
-            "does not count: it was written while C, by the list of now, waited for {words}"
+            "does not count: by the present list, C still waited then for {words}"
         ));
         loopx(&all, &["take", "B"]).fails_with(1).says("C");
         loopx(&all, &["fsck"]).says("`open` of C by Mallory").ok();
@@ -128,8 +128,9 @@ fn a_decision_is_neither_made_nor_opened_before_what_it_waits_for() {
             json!({"kind": "decided", "reason": "x", "body": body}),
         );
         assert_eq!(status_of(&all, "G"), "pending", "{waits}");
-        loopx(&all, &["task", "list"])
-            .says(&format!("while G, by the list of now, waited for {words}"));
+        loopx(&all, &["task", "list"]).says(&format!(
+            "by the present list, G still waited then for {words}"
+        ));
         let decision = json!({"verdict": "escalate", "came_to": "escalate", "judged": {}});
         let body = json!({"task": "G", "decision": decision});
         forge(
@@ -156,7 +157,7 @@ fn work_that_was_done_before_what_it_waits_for_counts_and_is_named() {
         assert_eq!(status_of(&all, "M"), "completed", "{waits}");
         loopx(&all, &["fsck"])
             .says("`done` of M by Mallory")
-            .says(&format!("waited for {words}"))
+            .says(&format!("still waited then for {words}"))
             .ok();
     }
     // It is done anew by whoever looks at it.
@@ -222,7 +223,7 @@ fn f10_an_attempt_that_failed_before_its_turn_counts_and_is_named() {
     --- stderr
     warning: commit 0000000000 is about no session, and changes demo
     warning: commit 0000000000 is about no session, and changes demo
-    warning: demo: `fail` of B by Mallory (@6) should be looked at: it was written while B, by the list of now, waited for A (skipped)
+    warning: demo: `fail` of B by Mallory (@6) should be looked at: by the present list, B still waited then for A (skipped)
     --- exit 0
     ");
     // What leads on takes nothing of anybody, and an honest attempt that fails is not named.
@@ -245,7 +246,7 @@ fn f15_a_step_that_a_record_without_weight_bars_is_refused_by_what_the_list_says
     let skip = ["task", "skip", "A", "--reason", "nobody needs it"];
     loopx(&all, &skip)
         .fails_with(1)
-        .says("A is failed: its record of a completion does not count")
+        .says("A failed: its record of a completion does not count")
         .says("task retry A");
     loopx(&all, &["task", "retry", "A", "--reason", "nobody did it"]).ok();
     loopx(&all, &skip).ok();
@@ -304,7 +305,7 @@ fn no_step_counts_that_was_taken_before_its_stage() {
     loopx(&all, &["take", "W"])
         .fails_with(1)
         .says("a person's word");
-    loopx(&all, &["task", "list"]).says("while C, by the list of now, waited for stage build");
+    loopx(&all, &["task", "list"]).says("by the present list, C still waited then for stage build");
     loopx(&all, &["task", "decide", "G", "--verdict", "proceed"]).ok();
     loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
     let found = ["C", "M", "G"].map(|id| status_of(&all, id));

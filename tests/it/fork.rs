@@ -62,7 +62,7 @@ fn a_session_of_a_fork_comes_alone_is_reviewed_here_and_lands() {
     let sessions = ["verify", "--sessions", "main..feature", "--onto", "main"];
     insta::assert_snapshot!(s.loopx(&sessions).steady(), @"
     $ git-loopx verify --sessions main..feature --onto main
-    0000000000 error state_not_on_branch: state 0000000000 is not on `loopx`: a commit there says that it was made again from it, as an import from a fork and a linear sync do
+    0000000000 error state_not_on_branch: state 0000000000 is not on `loopx`: a commit of the branch was made again from this state, by an import from a fork or by a linear sync
     loopx: 21 commits, 1 pin, 1 error
     now: where that is done here: git -c loopx.sync=linear loopx verify --sessions
     --- exit 1

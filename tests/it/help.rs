@@ -270,12 +270,12 @@ fn the_help_of_a_command_says_what_it_does_and_what_it_takes() {
                              them stand behind it
       -m, --message <TEXT>   The request as it was given
       -F, --file <FILE>      Read the request from a file (`-` for stdin)
-          --profile <NAME>   How much the change has to say before it is done: quick, lite, standard,
-                             deep, or one of loopx.toml
+          --profile <NAME>   The profile, with the stages and files of the session: quick, lite,
+                             standard, deep, or one of loopx.toml
           --quick            One file, and no plan: the same as --profile quick
           --deep             Clarify thoroughly, ambiguity at most 0.1: the same as --profile deep
           --branch <BRANCH>  Bind this branch instead of the current one
-          --no-branch        Bind no branch
+          --no-branch        Bind the session to no branch
           --base <REVISION>  The commit that the change starts from (default: HEAD)
 
     Options of every command:

@@ -611,7 +611,7 @@ fn a_claim_at_the_remote_that_cannot_be_taken_in_here_leads_to_the_sync_that_doe
     );
     let out = all.loopx(0, &["issue", "take", "--remote", &id]);
     let out = out
-        .says("left: taking that in here")
+        .says("left: the merge of that commit here")
         .says("what leads on: git loopx sync origin");
     assert!(!out.stderr.contains("that writes finishes it"), "{out}");
     out.ok();

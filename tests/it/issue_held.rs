@@ -466,7 +466,7 @@ fn where_policy_knows_no_way_nothing_leads_in_a_circle() {
     s.loopx(&["issue", "close", &id, "--reason", "no"]).ok();
     let again = ["issue", "reopen", &id, "--reason", "x"];
     let said = refused(&s, 1, "issue_not_next", &again);
-    assert!(said.to_string().contains("no way leads there"), "{said}");
+    assert!(said.to_string().contains("no status leads there"), "{said}");
     assert!(!said["help"].to_string().contains("reopen"), "{said}");
 }
 

@@ -268,7 +268,7 @@ fn a_table_of_linear_comes_with_the_words_of_its_columns() {
 \"ENG-2\",\"Core\",\"Old\",\"\",\"Duplicate\",\"\",\"No priority\",\"\",\"\",\"Fri Jan 02 2026 10:32:11 GMT+0000 (GMT)\",\"01/02/2026\",\"ENG-1\"\n";
     let report = taken(&s, "linear.csv", text, ("csv", 2));
     assert!(
-        remarks(&report).contains("`01/02/2026` says no day that is known"),
+        remarks(&report).contains("`01/02/2026` is not a day in a known form"),
         "{report}"
     );
     let sync = shown(&s, "Sync");
@@ -297,7 +297,7 @@ fn boxes_of_markdown_come_with_parts_and_another_text_is_another_issue() {
         "# Plan\n\nWords\n\n- [ ] Build\n  with care\n  - [x] Walls\n  - [ ] Roof\n- [ ] Sell\n";
     let report = taken(&s, "todo.md", text, ("markdown", 4));
     assert!(
-        remarks(&report).contains("1 line is of no check box"),
+        remarks(&report).contains("1 line is without a check box"),
         "{report}"
     );
     let build = shown(&s, "Build");

@@ -101,7 +101,7 @@ fn solutions_of_ccw_are_bound_where_they_were_and_the_queue_is_formed_here() {
         "{report}"
     );
     assert!(
-        remarks.contains("a solution of it is kept as data: expected a list in `tasks` of SOL-2-3"),
+        remarks.contains("a solution is kept as data: expected a list in `tasks` of SOL-2-3"),
         "{report}"
     );
     assert_eq!(

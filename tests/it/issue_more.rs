@@ -152,7 +152,7 @@ fn an_issue_waits_for_what_is_outside_of_the_backlog() {
     ] {
         let said = refused(&s, 1, "issue_blocked", args);
         assert!(
-            said.contains("topic on main: the branch has it not"),
+            said.contains("topic on main: the branch does not have it"),
             "{said}"
         );
     }

@@ -360,7 +360,7 @@ fn verify_explains_what_covers_each_commit_and_path() {
     demo committer: Carl Committer <carl@example.org> (name not proven)
     demo builder: Ada Author <ada@example.org> (name not proven)
     demo builder: Carl Committer <carl@example.org> (name not proven)
-    2 commits, nothing to say; the branch is bound to no session
+    2 commits, no findings; the branch is bound to no session
     --- exit 0
     ");
     let json = explain(&made, true).json();
@@ -373,7 +373,7 @@ fn verify_explains_what_covers_each_commit_and_path() {
     let evil = make(&s, &[("loopx.toml", "x\n"), ("src/e.rs", "x\n")], "evil");
     let out = explain(&evil, false).fails_with(1);
     let whole = out.says(&format!(
-        "- {} evil: this is the result of no session",
+        "- {} evil: no session has this result",
         &evil[..10]
     ));
     insta::assert_snapshot!(whole.steady(), @r#"
@@ -384,7 +384,7 @@ fn verify_explains_what_covers_each_commit_and_path() {
         src/a.rs
         src/b.rs
         src/old.rs
-    - 0000000000 evil: this is the result of no session
+    - 0000000000 evil: no session has this result
         loopx.toml  (guarded: lands only by a session)
         src/e.rs  (not in always_allow)
     demo approver of clarify->plan: Ada Author <ada@example.org> (name not proven)

@@ -40,7 +40,7 @@ fn d19_finish_shows_a_commit_that_no_state_allowed() {
     main does not have the change yet; on main, run: git merge t
     next: git switch main
     --- stderr
-    warning: 0000000000: no trailer names a state of session t; it was made in stage plan: `src/early`: stage plan takes no code; git merge --squash t  (lands the reviewed result as one commit, on the target), or make the commit again in the build: git loopx -s t log
+    warning: 0000000000: the commit has no trailer with a state of session t; it was made in stage plan: `src/early`: stage plan takes no code; git merge --squash t  (lands the reviewed result as one commit, on the target), or make the commit again in the build: git loopx -s t log
     --- exit 0
     ");
     // With the session its words are gone, and what the branch refuses is not.

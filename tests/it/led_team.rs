@@ -142,7 +142,7 @@ fn a_push_says_what_to_do_where_the_remote_has_moved() {
     s.loopx(&["sync", "origin"]).ok();
     assert_eq!(next(&s).line(), "git push origin work");
     s.loopx(&["status"])
-        .says("where git refuses it: git fetch origin, and ask again")
+        .says("where git refuses the push: git fetch origin, and ask again")
         .ok();
 }
 

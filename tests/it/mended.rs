@@ -141,8 +141,8 @@ fn a_state_is_stored_byte_for_byte_as_its_operations_give_it() {
     let more = format!("{head},\"evil\": 1}}\n");
     let blank = state.replace("\n", "\n ");
     for (text, what) in [
-        (Some(more), "more than its operations give"),
-        (Some(blank), "more than its operations give"),
+        (Some(more), "differs from what its operations give"),
+        (Some(blank), "differs from what its operations give"),
         (None, "is not there"),
     ] {
         tamper(&s, &path, text.as_deref().map(str::as_bytes));
@@ -351,10 +351,10 @@ fn a_skill_that_is_passed_over_is_named_where_it_says_otherwise() {
     insta::assert_snapshot!(s.loopx(&["agent", "skills"]).steady(), @"
     $ git-loopx agent skills
       claude skill project  look
-        passed over, though it says otherwise: .agents/skills/look/SKILL.md
+        passed over, with another text: .agents/skills/look/SKILL.md
       agent skill project  look
         passed over for .claude/skills/look/SKILL.md
-    2 skills, 0 that nobody can follow
+    2 skills, 0 that cannot be used
     --- exit 0
     ");
 }
@@ -370,7 +370,7 @@ fn a_skill_that_says_nothing_is_nobody_s_to_follow() {
             .says("it is empty")
             .fails_with(1);
         s.loopx(&["agent", "skills"])
-            .says("1 skill, 1 that nobody can follow")
+            .says("1 skill, 1 that cannot be used")
             .ok();
     }
 }
@@ -790,7 +790,7 @@ fn a_state_that_was_written_past_the_program_is_shown_with_a_word() {
     assert_eq!(s.loopx(&["status", "--json"]).json()["warnings"], json!([]));
     tamper_all(&s, &[forged_title(&s, DEMO)]);
     s.loopx(&["status"])
-        .says("this may be wrong: state.json differs from what its operations give")
+        .says("this status may be wrong: state.json differs from what its operations give")
         .ok();
     s.loopx(&["doctor"])
         .says("1 damaged, first demo")

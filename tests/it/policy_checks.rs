@@ -196,7 +196,7 @@ fn the_policy_of_the_target_asks_at_the_landing_and_names_the_run_that_leads_on(
     let landed = landing::merge(&s, "main", "work", landing::PULL);
     insta::assert_snapshot!(landing::ci(&s, &landed, "work").steady(), @"
     $ git-loopx verify origin/main..0000000000000000000000000000000000000000 --policy-from=origin/main --onto=main --branch work
-    0000000000 warning commit_without_state: no trailer names the state of session it that allowed `src/timeout`
+    0000000000 warning commit_without_state: the commit has no trailer with the state of session it that allowed `src/timeout`
     0000000000 error evidence_unproven: session it: [checks] of loopx.toml asks for unit, and no run of it has passed on tree 0000000000 (sh check.sh)
     1 commit, 1 error
     next: git loopx -s it run --task unit -- sh check.sh

@@ -68,10 +68,10 @@ fn status_says_what_a_policy_that_moved_misses_before_the_push_does() {
       checks               0 of 1 pass on this code; VS-1 has not run
       owner                this worktree, for 2 hours more
 
-    the policy of main has moved since this session began ([approve], [gates]), and main judges what lands by it
+    the policy of main has changed since this session began ([approve], [gates]), and main judges what lands by its present policy
       session demo: 1 of 2 people approved plan->build
           git loopx -s demo log
-            git merge main, then: git loopx rebase --onto 0000000000 --reason 'the base has moved'  (its gates ask by the new policy then)
+            git merge main, then: git loopx rebase --onto 0000000000 --reason 'the base has moved'  (then its gates use the new policy)
 
     next: git loopx run --task VS-1
     --- exit 0
@@ -123,7 +123,7 @@ fn a_session_takes_the_policy_that_moved_by_a_rebase_and_its_earlier_moves_keep_
       checks               0 of 1 pass on this code; VS-1 has not run
       owner                this worktree, for 2 hours more
 
-    moves of this session were made under an older policy than main has, which judges what lands
+    this session passed gates under an older policy; the policy of main, which judges what lands, has changed since
       session demo: 1 of 2 people approved plan->build
           git loopx -s demo log
             make those moves again: git loopx -s demo plan --reason 'the plan has to change'

@@ -131,7 +131,7 @@ fn g11_a_review_is_refused_until_keys_show_who_took_part() {
     d.git(&["reset", "--quiet", "--hard", "main"]).ok();
     commit(&d, ZED, true);
     let refusal = fails(&d, ADA, APPROVAL, "participant_unproven");
-    let why = "it was made by ada@example.org, not by Zed <zed@ex.org>";
+    let why = "the signature was made by ada@example.org, not by Zed <zed@ex.org>";
     assert!(refusal.message.contains(why), "{refusal:?}");
     // Bob's commit, and one signed step that covers what he built before.
     d.git(&["reset", "--quiet", "--hard", "main"]).ok();
@@ -434,13 +434,13 @@ fn a_key_that_was_taken_away_shows_what_it_leaves_open() {
         open["why"]
             .as_str()
             .expect("why")
-            .contains("no key of the file")
+            .contains("no key of the signers' file")
     );
     assert_eq!(open["help"], "git loopx -s demo approve --to build --sign");
     assert_eq!(out["remarks"][0]["code"], "signer_pattern");
     insta::assert_snapshot!(d.loopx(&["-v", "signers", "check"]).steady(), @"
     $ git-loopx -v signers check
-    demo: approval_signature_invalid  the signature under Bob Builder <bob@example.org>'s approval of plan->build does not count: no key of the file made it
+    demo: approval_signature_invalid  the signature under Bob Builder <bob@example.org>'s approval of plan->build does not count: no key of the signers' file made the signature
         git loopx -s demo approve --to build --sign
     loopx.signers:2 warning signer_pattern: `*@ex.org`: whoever has this key signs as everybody whose address fits; name each person
     1 session not landed, by the keys of main at 0000000000: 1 signature left open

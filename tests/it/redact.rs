@@ -198,7 +198,7 @@ fn what_a_remote_has_is_refused_and_has_to_be_revoked() {
     // Where it stands in later work too, that goes, and the rest is named.
     all.put(0, "spec.md", &format!("again {token}")).ok();
     all.loopx(0, &["redact"])
-        .says("a remote has it already")
+        .says("a remote has the text already")
         .ok();
     let is_there = ["merge-base", "--is-ancestor", &before, "loopx"];
     all.git(0, &is_there).ok();
@@ -258,7 +258,7 @@ fn a_named_text_goes_too_but_no_name_and_nothing_that_git_loopx_reads() {
     assert_eq!(tip(&s), before);
     // The key goes by itself.
     redact("\"swordfish\",\nthe second\n")
-        .says("refs/heads/mine still leads to it")
+        .says("refs/heads/mine still leads to the old commits")
         .ok();
     for _ in 0..2 {
         s.loopx(&["-s", ID, "run", "--", "echo", &token()]).ok();

@@ -203,7 +203,7 @@ fn the_same_decision_in_two_clones_is_one_and_another_one_is_a_conflict_again() 
         }
         assert_eq!(all.status(1)["stage"], "clarify");
         let found = all.loopx(1, &["-s", ID, "resolve"]).fails_with(3);
-        drop(found.says("settled in two ways"));
+        drop(found.says("settled it in different ways"));
         all.loopx(1, &["-s", ID, "resolve", "--drop", &op(1)]).ok();
         all.loopx(1, &["-s", ID, "resolve", "--keep", &op(0)])
             .says("in stage plan")
@@ -289,7 +289,7 @@ fn k33_where_two_moved_a_session_apart_next_names_the_choice_and_an_agent_waits_
     assert_eq!(keeps.len(), 2, "{led}");
     let led = next(true);
     assert!(
-        led.contains("waits for a person (the word on what counts of two records)"),
+        led.contains("waits for a person (the choice between two records)"),
         "{led}"
     );
     let list = all.loopx(0, &["-s", ID, "resolve"]).fails_with(3);

@@ -460,7 +460,7 @@ fn check_finds_each_fault_with_its_line() {
     insta::assert_snapshot!(s.loopx(&["rule", "check"]).steady(), @"
     $ git-loopx rule check
     docs/rules/a.md:3: error rule_category_unknown: expected one of the categories general, exploration, planning, execution, found `nonsense`
-    docs/rules/b.md:0: warning rule_over_budget: it has 80 bytes, and the budget is 60: it is read to nobody
+    docs/rules/b.md:0: warning rule_over_budget: it has 80 bytes, and the budget is 60: it is given to nobody
     docs/rules/b.md:1: warning rule_contradiction: `readMode: required` says that everybody reads it, `priority: low` that it comes last
     docs/rules/b.md:1: warning rule_contradiction: it has the title of docs/rules/a.md, which is general, optional, and is general, required itself
     docs/rules/b.md:5: warning rule_dead_path: `gone/**` matches no file of the repository
@@ -516,7 +516,7 @@ fn init_lays_out_documents_and_overwrites_none() {
             "{path}"
         );
     }
-    // What has no word in it is read to nobody.
+    // What has no word in it is given to nobody.
     assert_eq!(loaded(&s, &[]), ["glossary.md"]);
     s.loopx(&["rule", "check"]).ok();
     let again = s.error(5, &["rule", "init", "--domain", "payments"]);

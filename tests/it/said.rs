@@ -131,7 +131,7 @@ fn a_policy_that_moved_is_said_before_an_approval_and_before_a_finish() {
     let stricter = "[gates]\nprotected = [\"main\"]\n[build]\nregression = true\n";
     s.commit_file("loopx.toml", stricter, "policy").ok();
     s.git(&["switch", "--quiet", "work"]).ok();
-    let said = "the policy of main has moved since this session began ([build], [gates])";
+    let said = "the policy of main has changed since this session began ([build], [gates])";
     let whole = s.loopx(&["approve", "--show"]).says(said);
     insta::assert_snapshot!(whole.steady(), @"
     $ git-loopx approve --show
@@ -141,7 +141,7 @@ fn a_policy_that_moved_is_said_before_an_approval_and_before_a_finish() {
     check   passed   check-1  true
     next: git loopx finish --yes
     --- stderr
-    warning: the policy of main has moved since this session began ([build], [gates]), and main judges what lands by it
+    warning: the policy of main has changed since this session began ([build], [gates]), and main judges what lands by it
     warning: read `git loopx status`
     --- exit 0
     ");

@@ -369,7 +369,7 @@ fn an_agent_brings_no_word_of_a_task_back_and_takes_no_failed_attempt_away() {
     s.loopx(&["undo"]).ok();
     agent(&["redo"])
         .fails_with(6)
-        .says("bringing a person's word back");
+        .says("bringing back a record that needed a person");
     assert_eq!(statuses(&s)["T-2"], "pending");
     s.loopx(&["take", "T-1"]).ok();
     s.loopx(&["task", "fail", "--reason", "no"]).ok();

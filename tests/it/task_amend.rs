@@ -135,7 +135,7 @@ fn chain_c16_a_done_goal_is_kept_and_a_changed_one_stands_behind_it() {
     s.write(FILE, list(&[one("A", &[]), goal("faster")]));
     let out = s
         .loopx(&["amend", "--reason", "twice the load"])
-        .says("G1 is done and stays as it was; G1v2 is new");
+        .says("G1 is done and stays as it was; G1v2 takes its place");
     out.ok();
     let listed = s.loopx(&["task", "list", "--json"]).json();
     let rows = listed["tasks"].as_array().expect("tasks");

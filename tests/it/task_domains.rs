@@ -205,7 +205,7 @@ fn b31_clones_that_gave_one_id_to_two_tasks_keep_both_by_one_command() {
         assert!(!said.contains("expected value"), "{said}");
     }
     plan(1, "resolve plan.md --both")
-        .says("--both is for tasks.jsonl")
+        .says("expected --both with tasks.jsonl")
         .fails_with(2);
     let before = all.operations(1);
     let done = plan(1, &format!("{keep} --json")).json();
@@ -442,7 +442,7 @@ fn domains_of_several_clones_merge_and_are_amended_with_the_list() {
     )]);
     s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
     words(&s, "task domain add auth")
-        .says("it is what was approved")
+        .says("this list was approved")
         .fails_with(1);
     let list = s.read(FILE);
     s.write(FILE, format!("{auth}{list}"));

@@ -193,7 +193,7 @@ fn a_list_that_was_approved_is_closed_and_the_way_on_is_named() {
     insta::assert_snapshot!(words(&s, "task add Two").steady(), @"
     $ git-loopx task add Two
     --- stderr
-    refused: tasks.jsonl is closed in stage build: it is what was approved
+    refused: tasks.jsonl is closed in stage build: this list was approved
 
     hint: edit the file below .loopx, then: git loopx amend --reason 'the list has to change'  or: git loopx plan --reason 'the plan has to change'  (goes back to the plan, where the list is open)
     --- exit 1

@@ -90,7 +90,7 @@ fn an_undo_gives_no_claim_back_where_another_task_has_the_lock() {
         assert!(
             error["message"]
                 .as_str()
-                .is_some_and(|said| said.contains("A and B would both be taken")),
+                .is_some_and(|said| said.contains("A and B would both be claimed")),
             "{error:#}"
         );
         assert_eq!(

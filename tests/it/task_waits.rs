@@ -90,13 +90,13 @@ fn what_waits_is_not_done_by_a_run_that_passed() {
 #[test]
 fn a_task_waits_for_a_commit_or_a_path_on_a_branch() {
     let s = one(json!({ "branch": "main", "contains": "topic" }));
-    assert_eq!(why(&s), "topic on main: that names no commit here");
+    assert_eq!(why(&s), "topic on main: no commit here has this name");
     s.git(&["branch", "topic"]).ok();
     s.git(&["switch", "--quiet", "topic"]).ok();
     s.commit_file("src/x", "x\n", "A topic").ok();
     s.git(&["switch", "--quiet", "work"]).ok();
     assert!(
-        why(&s).starts_with("topic on main: the branch has it not (since "),
+        why(&s).starts_with("topic on main: the branch does not have it (since "),
         "{}",
         why(&s)
     );
@@ -111,7 +111,7 @@ fn a_task_waits_for_a_commit_or_a_path_on_a_branch() {
     let head = s.git(&["rev-parse", "HEAD"]).line();
     s.git(&["update-ref", "refs/remotes/origin/main", &head])
         .ok();
-    assert!(why(&s).starts_with("src/x on origin/main: the branch has it not"));
+    assert!(why(&s).starts_with("src/x on origin/main: the branch does not have it"));
     s.commit_file("src/x", "x\n", "A path").ok();
     let head = s.git(&["rev-parse", "HEAD"]).line();
     s.git(&["update-ref", "refs/remotes/origin/main", &head])

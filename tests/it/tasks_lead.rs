@@ -124,7 +124,7 @@ fn an_agent_waits_for_a_person_where_a_word_is_a_persons() {
     )]);
     take(&s);
     s.loopx(&["task", "fail", "C", "--reason", "no"]).ok();
-    is_for_a_person(&s, "the word that C is tried");
+    is_for_a_person(&s, "the decision to try C once more");
     // A17: what becomes of it is decided by whoever is asked, and typed by them.
     let said = next(&s);
     assert!(said.contains("all of its 1 attempts are used"), "{said}");
@@ -456,7 +456,8 @@ fn a_cycle_that_a_merge_makes_is_said_by_sync_and_taken_out_by_an_edit() {
     edit(1, "B", "A");
     all.loopx(0, &["sync"]).ok();
     let said = all.loopx(1, &["sync"]);
-    said.says("the list of tasks is none since the merge").ok();
+    said.says("the list of tasks cannot be read since the merge")
+        .ok();
     all.loopx(
         1,
         &["-s", DEMO, "task", "edit", "B", "--unset", "depends_on"],

@@ -63,7 +63,7 @@ fn k2_whoever_may_say_that_a_task_may_begin_is_told_to_and_an_agent_waits() {
     );
     let led = next_of(&s, true);
     assert!(
-        led.contains("waits for a person (the word that W may begin)"),
+        led.contains("waits for a person (the decision that W may begin)"),
         "{led}"
     );
 }
@@ -425,7 +425,8 @@ fn k24_whoever_is_named_is_led_to_their_word_beside_what_else_is_waited_for() {
     let alone = building(&[waiting("N", json!([{"person": "Rita"}]))]);
     let led = next_of(&alone, false);
     assert!(
-        led.contains("waits for Rita (the word that N may begin)") && !led.contains("task open"),
+        led.contains("waits for Rita (the decision that N may begin)")
+            && !led.contains("task open"),
         "{led}"
     );
 }

@@ -353,7 +353,7 @@ fn an_undo_here_and_a_save_there_is_a_conflict_for_a_person() {
         .to_owned();
     assert!(
         held.to_string()
-            .contains("took back what it was written on"),
+            .contains("took back an operation that this one was written on"),
         "{held:#}"
     );
     all.loopx(0, &["-s", SHARED, "resolve", "--keep", &op]).ok();
@@ -377,7 +377,7 @@ fn a_redo_here_and_a_save_there_is_a_conflict_for_a_person() {
     let held = all.loopx(0, &["-s", SHARED, "--json", "resolve"]).json();
     assert!(
         held.to_string()
-            .contains("brought back what it was written without"),
+            .contains("brought back an operation that this one was written without"),
         "{held:#}"
     );
     let op = held["operations"][0]["op"]

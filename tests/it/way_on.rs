@@ -453,24 +453,24 @@ fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
     insta::assert_snapshot!(listed.steady(), @"
     $ git-loopx -s it resolve
     does not count  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
-        `review` of Ada Author, `approve` of Ada Author, `archive` of Ada Author moved the session too
+        `review` of Ada Author, `approve` of Ada Author, `archive` of Ada Author moved the session to a stage too
         against  build->review by Ada Author, 2026-01-01T00:00:19Z  (@7, 0000000000000000000000000000000000000000)
         against  approve review->done, content 0000000000 by Ada Author, 2026-01-01T00:00:19Z  (@9, 0000000000000000000000000000000000000000)
         against  archive by Ada Author, 2026-01-01T00:00:19Z  (@10, 0000000000000000000000000000000000000000)
         git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
     does not count  build->review by Ada Author, 2026-01-01T00:00:19Z  (@7, 0000000000000000000000000000000000000000)
-        `abandon` of Bob moved the session too
+        `abandon` of Bob moved the session to a stage too
         against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
         git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
     does not count  verdict approve by Ada Author, 2026-01-01T00:00:19Z  (@8, 0000000000000000000000000000000000000000)
         review-report.md is closed in stage build
         git loopx -s it resolve --drop 0000000000000000000000000000000000000000
     does not count  approve review->done, content 0000000000 by Ada Author, 2026-01-01T00:00:19Z  (@9, 0000000000000000000000000000000000000000)
-        `abandon` of Bob moved the session too
+        `abandon` of Bob moved the session to a stage too
         against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
         git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
     does not count  archive by Ada Author, 2026-01-01T00:00:19Z  (@10, 0000000000000000000000000000000000000000)
-        `abandon` of Bob moved the session too
+        `abandon` of Bob moved the session to a stage too
         against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
         git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
     now: say which of two records counts:

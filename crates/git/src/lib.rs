@@ -89,7 +89,7 @@ pub(crate) fn locked(said: &str) -> Option<Failure> {
 pub(crate) fn beyond_the_edge(doing: impl std::fmt::Display) -> Failure {
     Failure::not_found(
         Code::HistoryShallow,
-        format!("{doing}: it is not in this clone, which is shallow"),
+        format!("{doing}: the object is not in this clone, which is shallow"),
     )
     .help("git fetch --unshallow")
 }

@@ -242,8 +242,9 @@ impl Repo {
         } else {
             Err(Failure::usage(
                 Code::BranchNameInvalid,
-                format!("git takes no branch named `{name}`"),
-            ))
+                format!("expected a name that git takes for a branch, found `{name}`"),
+            )
+            .help("git check-ref-format --branch NAME  (says whether git takes the name)"))
         }
     }
 }

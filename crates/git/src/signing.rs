@@ -54,7 +54,9 @@ impl Signers {
             .arg_path("-s", &signature)
             .capture()?;
         if !said.ended.success() {
-            return Ok(Err(self.why(&said, "no key of the file made it")));
+            return Ok(Err(
+                self.why(&said, "no key of the signers' file made the signature")
+            ));
         }
         let names = String::from_utf8_lossy(&said.stdout)
             .split([',', '\n'])
@@ -85,7 +87,10 @@ impl Signers {
             .capture()?;
         Ok(match good(&said) {
             Some(good) => Ok(good),
-            None => Err(self.why(&said, "the key is not listed for that, or was revoked")),
+            None => Err(self.why(
+                &said,
+                "the key is not listed for signatures of this kind, or was revoked",
+            )),
         })
     }
 
@@ -104,7 +109,7 @@ impl Signers {
             .capture()?;
         Ok(match good(&said) {
             Some(good) => Ok(good),
-            None => Err(self.why(&said, "it was made over something else")),
+            None => Err(self.why(&said, "the signature was made for another text")),
         })
     }
 

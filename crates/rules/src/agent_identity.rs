@@ -42,7 +42,7 @@ pub fn require_person(policy: &Policy, agent: Option<&str>, what: &str) -> Resul
     }
     Err(Failure::waiting(
         Code::AgentMayNot,
-        format!("{what} is a person's word, and this command comes from the agent {agent}"),
+        format!("{what} needs a person, and this command comes from the agent {agent}"),
     )
     .help("let a person type it; approve.agents in loopx.toml names agents that may"))
 }

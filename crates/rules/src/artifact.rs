@@ -153,7 +153,7 @@ impl Artifact {
                         names.join(", ")
                     ),
                 )
-                .help("type the name as far as it is one's alone"))
+                .help("type enough of the name to tell it from the others"))
             }
         }
     }

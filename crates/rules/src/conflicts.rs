@@ -50,7 +50,7 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
         })
         .collect();
     for (at, with) in disputed {
-        let why = "it was settled in two ways at once".to_owned();
+        let why = "two clones settled it in different ways at the same time".to_owned();
         fates[at] = Fate::Held { why, with };
     }
     if cause.is_line() {
@@ -72,7 +72,7 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
     for (at, to) in &moves {
         let with = others.apart(cause, *at, LOOKED_FOR, |other| to.meets(*other));
         if !with.is_empty() {
-            fates[*at] = held(ops, with, "moved the session too");
+            fates[*at] = held(ops, with, "moved the session to a stage too");
         }
     }
     moves.retain(|(at, _)| fates[*at] == Fate::Counts);
@@ -316,8 +316,8 @@ impl<'c> Flips<'c> {
         let (mut took, brought) = (said(true), said(false));
         let did = match (took.is_empty(), brought.is_empty()) {
             (true, true) => return None,
-            (false, _) => format!("took back what it was {how} on"),
-            (true, false) => format!("brought back what it was {how} without"),
+            (false, _) => format!("took back an operation that this one was {how} on"),
+            (true, false) => format!("brought back an operation that this one was {how} without"),
         };
         took.extend(brought);
         took.truncate(LOOKED_FOR);

@@ -171,7 +171,7 @@ pub fn artifacts(stage: Stage, state: &State, profile: &Profile) -> Vec<Row> {
 fn reason(kind: &str) -> &'static str {
     match kind {
         "intent" => "what was asked for",
-        "spec" => "what is to be so, and what is not",
+        "spec" => "what is wanted, and what is not",
         "brief" => "why and what",
         "plan" => "how it is done",
         "architecture" => "what it is made of",
@@ -179,7 +179,7 @@ fn reason(kind: &str) -> &'static str {
         "test-plan" => "how it is shown to work",
         "spec-delta" => "what the specs become",
         "design" => "what was decided",
-        "vertical-slices" | "tasks" => "the pieces, with their checks",
+        "vertical-slices" | "tasks" => "the tasks, with their checks",
         "review-rework" => "what the review wants mended",
         _ => "what was done, with the evidence",
     }

@@ -686,7 +686,7 @@ impl Policy {
         for transition in forward.filter(|one| !profile.has(*one)) {
             if let Some(key) = self.asks_of(transition) {
                 return Some(format!(
-                    "{key} asks something of {transition}, and the profile {name} has no such step"
+                    "{key} is a rule for {transition}, and the profile {name} does not have this transition"
                 ));
             }
         }

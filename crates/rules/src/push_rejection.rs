@@ -235,7 +235,7 @@ impl Refusal {
                 ],
             ),
             Refusal::Blocked => (
-                "a ref stands where the branch has to be",
+                "the name of another ref leaves no place for the branch",
                 hint![
                     way_out(remote, branch, said),
                     ", then: ",
@@ -305,7 +305,7 @@ impl Refusal {
                 "a hook there declined it",
                 "ask whoever keeps that hook; nothing is lost here".into(),
             ),
-            Refusal::Other => ("git says no", format!("git ls-remote {remote}").into()),
+            Refusal::Other => ("git refused it", format!("git ls-remote {remote}").into()),
         }
     }
 

@@ -321,7 +321,7 @@ impl Operation {
         if let Body::Task(event) = &body
             && said != Some(event.weight())
         {
-            return Err(damaged(path, "its weight is not that of its kind"));
+            return Err(damaged(path, "its weight does not fit its kind"));
         }
         let changes_files = !writes.is_empty() || !others.is_empty();
         if matches!(body, Body::Note(_)) && changes_files {

@@ -221,7 +221,7 @@ pub const SETTINGS: [Setting; 22] = [
         trust::SETTING,
         Takes::Words(trust::Mode::WORDS),
         "here",
-        "Whose word is enough for a check of a session to run: here for what was written or approved in this clone, names for what somebody of one's address did anywhere, signed for accepted signatures alone, or all.",
+        "Which checks of a session run without --trust: here, those that were written or approved in this clone; names, also those that somebody with your address wrote or approved elsewhere; signed, those that an accepted signature approves; all, every check.",
     ),
 ];
 

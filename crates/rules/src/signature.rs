@@ -120,7 +120,9 @@ impl Statement {
         ];
         for (field, signed, here) in fields {
             if signed != here {
-                return Some(format!("it is about another {field}: {signed}, not {here}"));
+                return Some(format!(
+                    "the signature is about another {field}: {signed}, not {here}"
+                ));
             }
         }
         (*self != expected).then(|| "the operation was changed since it was signed".to_owned())
@@ -132,17 +134,17 @@ impl Statement {
     pub fn differs_over(&self, op: &Operation) -> Option<String> {
         let is_kind = self.statement == STATEMENT && self.version == VERSION;
         if !is_kind {
-            return Some("it is another kind of statement".to_owned());
+            return Some("the signature is for another kind of statement".to_owned());
         }
         if self.operation.op != op.op {
             return Some(format!(
-                "it is about another operation: {}, not {}",
+                "the signature is about another operation: {}, not {}",
                 self.operation.op, op.op
             ));
         }
         let uid = op.entity.as_deref().or(op.started_uid());
         if uid.is_some_and(|uid| uid != self.uid) {
-            return Some("it is about another session uid".to_owned());
+            return Some("the signature is about another session uid".to_owned());
         }
         (self.operation != *op).then(|| "the operation was changed since it was signed".to_owned())
     }
@@ -308,7 +310,9 @@ impl Checked {
 
     /// Reason why the signature does not hold.
     pub fn reason(&self) -> &str {
-        self.why.as_deref().unwrap_or("it could not be checked")
+        self.why
+            .as_deref()
+            .unwrap_or("the signature could not be checked")
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn replay(
         let named = named(op).find(|named| !written.contains(named));
         if let Some((path, blob)) = named {
             let flaw = format!(
-                "the completion {} names {path} as {}, which nobody wrote{}",
+                "the completion {} names {path} as {}, and no operation wrote this content{}",
                 op.op,
                 blob.short(),
                 way_on(id, op)

@@ -58,7 +58,7 @@ fn differing(repo: &Repo, mut state: State, folder: &Oid) -> Result<Option<Strin
         }
         if entry.id != repo.hash_blob(&bytes)? {
             return Ok(Some(format!(
-                "{path} holds more than its operations give, or otherwise"
+                "{path} differs from what its operations give"
             )));
         }
     }

@@ -431,7 +431,7 @@ pub(super) fn went_back(before: &[&Snapshot<'_>], now: &Snapshot<'_>) -> Result<
     for before in before {
         if before.format()? == FORMAT {
             return Ok(Some(format!(
-                "says {said}, and was {FORMAT} before: an older program would repair away what it does not know"
+                "says {said}, and said {FORMAT} before: an older program would remove records that it does not know"
             )));
         }
     }

@@ -78,7 +78,7 @@ pub(super) fn not_mended(snapshot: &Snapshot<'_>, damage: &Damage) -> Failure {
     Failure::internal(
         Code::RecordDamaged,
         format!(
-            "{} {}: the history has it, and no new commit takes it out of there; nothing was changed",
+            "{} {}: the damage is in the history, and no new commit can take it out; nothing was changed",
             damage.session, damage.what
         ),
     )

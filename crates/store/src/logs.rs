@@ -69,7 +69,7 @@ impl Snapshot<'_> {
                 && records.names().any(is_later)
             {
                 return Ok(Some(format!(
-                    "says {said}, and there are records of format {FORMAT}: an older program would repair them away"
+                    "says {said}, and there are records of format {FORMAT}: an older program would remove them as damage"
                 )));
             }
         }
@@ -115,7 +115,7 @@ impl Snapshot<'_> {
                 let is_new =
                     |held: &Held| !judged.contains(&(held.name.clone(), held.entry.id.clone()));
                 if let Some(held) = signed.find(is_new) {
-                    let what = format!("{} stands beside a record that nobody signs", held.name);
+                    let what = format!("{} is a signature of a record that takes none", held.name);
                     found.push((place.clone(), what));
                 }
             }

@@ -425,7 +425,7 @@ impl Store<'_> {
             return Failure::refused(
                 Code::HistoryCutOff,
                 format!(
-                    "this clone is shallow, and what `{}` and {label} share is beyond its edge: without it what was removed would come back",
+                    "this clone is shallow and lacks the commit that `{}` and {label} share: without that commit, removed records would come back",
                     self.branch
                 ),
             )

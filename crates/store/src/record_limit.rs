@@ -153,7 +153,7 @@ pub(super) fn require(repo: &Repo, session: Option<&Session>, op: &Operation) ->
     Err(Failure::refused(
         CODE,
         format!(
-            "{}: the last {KEPT} are kept for what ends it",
+            "{}: the last {KEPT} are kept for the records that end it",
             sentence(&format!("session {id}"), count)
         ),
     )

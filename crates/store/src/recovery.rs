@@ -63,7 +63,7 @@ impl Store<'_> {
             Failure::refused(
                 Code::DisplacedFull,
                 format!(
-                    "{MOST_DISPLACED} histories that were put aside are kept already, from {DISPLACED}-1 on"
+                    "{MOST_DISPLACED} histories that were put aside are kept already, and no more can be, from {DISPLACED}-1 on"
                 ),
             )
             .help("git log --oneline REF  (and drop one that nobody misses: git update-ref -d REF)")
@@ -272,7 +272,7 @@ impl Store<'_> {
             Kind::Waiting,
             Code::BranchBusy,
             format!(
-                "expected {} to move to {}, and somebody holds it: the branch is not accepted yet",
+                "expected {} to move to {}, and another process has locked it: the branch is not accepted yet",
                 self.shadow_ref(),
                 tip.short()
             ),

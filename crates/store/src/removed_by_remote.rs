@@ -248,7 +248,7 @@ pub(super) fn lost_operations(label: &str, lost: &[String], why: Option<&Failure
         Kind::Refused,
         Code::RemoteLostOperations,
         format!(
-            "{label} has not all that this clone has: {}{more}{why}; nothing was taken over, and here all of it still is",
+            "{label} lacks what this clone has: {}{more}{why}; nothing was taken over, and this clone still has all of it",
             shown.join("; ")
         ),
     )

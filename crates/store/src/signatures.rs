@@ -275,7 +275,7 @@ pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Op
         let record = name.strip_suffix(SUFFIX).unwrap_or(&name);
         let there = has.files().find(|(one, _)| *one == record);
         let why = match there {
-            None => Some("it stands beside no operation".to_owned()),
+            None => Some("it belongs to no operation".to_owned()),
             Some((_, op)) => match Operation::parse(&repo.read_blob(op)?, record, op) {
                 // What is wrong with the record itself is said of that.
                 Err(_) => None,

@@ -239,7 +239,7 @@ impl Tries {
         self.lost += 1;
         if self.began.elapsed() > BUSY_DEADLINE {
             let message = format!(
-                "the branch `{branch}` moved {} times while this was being written",
+                "the branch `{branch}` moved {} times while the command was writing",
                 self.lost
             );
             return Err(Failure::new(Kind::Waiting, Code::BranchBusy, message).help("try again"));

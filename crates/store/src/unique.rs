@@ -101,7 +101,7 @@ fn gone<'h, 'r>(
 }
 
 fn twice(copy: &str, path: &str) -> String {
-    format!("{copy} is the session of {path} once more: one session has one folder, for ever")
+    format!("{copy} is a copy of the session of {path}: a session has one folder only")
 }
 
 /// The sessions of a state that another folder has too, by the path of the later one; but for those that are

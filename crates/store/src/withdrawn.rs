@@ -58,7 +58,7 @@ pub(super) fn require_none_withdrawn(
     Err(Failure::refused(
         Code::RemoteDamaged,
         format!(
-            "{label}: session {}: {}: what {by} was taken away again by commit {}, and a history must not lose records; nothing was taken over, and the work here goes on",
+            "{label}: session {}: {}: records that {by} were taken away again by commit {}, and a history must not lose records; nothing was taken over, and the work here goes on",
             one.session,
             one.what,
             one.since.short()

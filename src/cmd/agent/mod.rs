@@ -45,7 +45,7 @@ pub enum AgentCommand {
     /// The agreement is a block between two marks; text around it stays. What somebody edited is
     /// never overwritten.
     Material {
-        /// Take it away again
+        /// Take the agreement and the skill away again
         #[arg(long)]
         remove: bool,
         /// Show what would be written, do nothing
@@ -55,8 +55,8 @@ pub enum AgentCommand {
     Prompt(prompt::PromptArgs),
     /// List the skills by which tasks can be done here: of the repository, then of home
     ///
-    /// They are looked for in `.claude`, `.codex`, `.agents` and `.agy`: `skills/NAME/SKILL.md` and `commands/NAME.md`. A
-    /// skill that wants something read that is not there is marked with `!`.
+    /// git loopx looks for skills in `.claude`, `.codex`, `.agents` and `.agy`: `skills/NAME/SKILL.md` and `commands/NAME.md`. A
+    /// skill that asks for a file that is not there is marked with `!`.
     Skills {
         /// Only those of this host's folder: claude, codex, agent or agy
         #[arg(long, value_name = "HOST")]

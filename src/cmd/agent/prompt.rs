@@ -18,7 +18,7 @@ pub struct PromptArgs {
     /// The role; with --check also a file of the worktree
     #[arg(value_name = "ROLE")]
     role: Option<String>,
-    /// Say what is wrong with it, or with all of the repository's own; exit 1 for errors
+    /// Say what is wrong with the prompt, or with all prompts of the repository; exit 1 for errors
     #[arg(long)]
     check: bool,
 }

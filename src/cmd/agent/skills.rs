@@ -22,11 +22,14 @@ pub(super) fn run(platform: Option<Platform>, ctx: &Context, ui: &mut Ui) -> Res
             ui.out(format!("    {}", line(&one.description)));
         }
         for path in &one.missing_required {
-            ui.out(format!("    to be read, and not there: {}", line(path)));
+            ui.out(format!(
+                "    asks for a file that is not there: {}",
+                line(path)
+            ));
         }
         for path in &one.displaces {
             ui.out(format!(
-                "    passed over, though it says otherwise: {}",
+                "    passed over, with another text: {}",
                 line(path)
             ));
         }
@@ -40,7 +43,7 @@ pub(super) fn run(platform: Option<Platform>, ctx: &Context, ui: &mut Ui) -> Res
     let faulty = all.iter();
     let faulty = faulty.filter(|one| one.fault.is_some() || !one.missing_required.is_empty());
     ui.status(format!(
-        "{}, {} that nobody can follow",
+        "{}, {} that cannot be used",
         counted(all.len(), "skill"),
         faulty.count()
     ));

@@ -29,7 +29,7 @@ pub struct BoardArgs {
     /// A board for each epic, owner or milestone
     #[arg(long, value_name = "BY", value_parser = clap::builder::PossibleValuesParser::new(LaneBy::WORDS))]
     lanes: Option<String>,
-    /// All that has ended, and not only the last five of a board
+    /// Show all issues that have ended, and not only the last five of a board
     #[arg(long)]
     all: bool,
 }

@@ -69,7 +69,7 @@ pub(super) fn taken(ctx: &Context, request: &TakeRequest, verb: &str, ui: &mut U
                 "do it in this session, then: ".to_owned()
             } else {
                 format!(
-                    "session {session} of this branch is not for it; where it is done there all the same: "
+                    "session {session} of this branch is not for this issue; if the issue is done in that session: "
                 )
             };
             let done = command!("issue resolve {short} --reason WHY");

@@ -31,7 +31,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "title")]
     from: Option<String>,
     /// An issue for each thing that completed tasks of the session left: parts that are not done, work that was put off,
-    /// caveats. What has one already is left alone
+    /// caveats. A thing that has an issue already is left alone
     #[arg(long, conflicts_with_all = ["title", "from", "template", "criteria"])]
     debt: bool,
     /// Begin with the fields and the text of loopx/templates/issue/NAME.md at HEAD
@@ -40,7 +40,7 @@ pub struct CreateArgs {
     /// The value of a variable of the template; repeat it
     #[arg(long = "set", value_name = "NAME=VALUE", requires = "template", value_parser = assigned)]
     set: Vec<(String, String)>,
-    /// Print what would be made, and make nothing
+    /// Print the issues that would be made, and make none
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -87,7 +87,10 @@ pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     let new = asked(&args, ctx)?;
     if args.dry_run {
         for one in &new {
-            ui.out(format!("would be made: {}", crate::ui::line(one.title())));
+            ui.out(format!(
+                "the issues that would be made: {}",
+                crate::ui::line(one.title())
+            ));
         }
         let titles: Vec<&str> = new.iter().map(New::title).collect();
         ui.json(

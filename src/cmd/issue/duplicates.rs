@@ -14,12 +14,12 @@ use serde_json::json;
 /// related or as a part is left out. Nothing is closed: `issue close ID --duplicate-of OTHER` does that.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DuplicatesArgs {
-    /// Only what says the same as this issue
+    /// Only issues that say the same as this issue
     id: Option<String>,
     /// Also issues that are resolved or closed
     #[arg(long)]
     all: bool,
-    /// How much they have to say the same, in percent
+    /// The least likeness of two issues, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(1..=100))]
     least: u8,
 }

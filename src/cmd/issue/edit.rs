@@ -20,28 +20,28 @@ use serde_json::json;
 /// The fields that an issue can be given.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct FieldArgs {
-    /// The text; `-` reads it from stdin
+    /// The description; `-` reads it from stdin
     #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
     description: Option<String>,
-    /// The text from a file
+    /// The description from a file
     #[arg(short = 'F', long, value_name = "FILE")]
     file: Option<String>,
     /// bug, feature, task, chore, epic, or a kind that loopx.toml names
     #[arg(short, long, value_name = "KIND")]
     kind: Option<String>,
-    /// From 0, the first, to 4
+    /// The priority: 0 (first) to 4
     #[arg(short, long, value_name = "NUMBER")]
     priority: Option<u8>,
     /// A label; repeat it
     #[arg(short, long = "label", value_name = "LABEL")]
     labels: Vec<String>,
-    /// Who is to do it: a name, or @me
+    /// Who is to do the issue: a name, or @me
     #[arg(short, long, value_name = "NAME")]
     assignee: Option<String>,
-    /// The milestone that it is for
+    /// The milestone of the issue
     #[arg(short, long, value_name = "NAME")]
     milestone: Option<String>,
-    /// The day by which it is to be done, as 2026-11-30
+    /// The day by which the issue is to be done, as 2026-11-30
     #[arg(long, value_name = "DAY")]
     due: Option<String>,
     /// The day before which nobody is to begin
@@ -51,10 +51,10 @@ pub(crate) struct FieldArgs {
     /// session=NAME@STAGE; repeat it
     #[arg(long, value_name = "CONDITION", value_parser = until::read)]
     until: Vec<Condition>,
-    /// How long it takes, as 90m, 4h, 2d
+    /// The estimate: how long the issue takes, as 90m, 4h, 2d
     #[arg(long, value_name = "TIME")]
     estimate: Option<String>,
-    /// It comes again: the next one is made when it is resolved or closed, due a period later (1d, 2w, 1mo, 1y)
+    /// The issue comes again: the next issue is made when this one is resolved or closed, due a period later (1d, 2w, 1mo, 1y)
     #[arg(long, value_name = "PERIOD")]
     every: Option<String>,
 }
@@ -124,25 +124,25 @@ pub(super) fn meant(ctx: &Context, changes: Vec<Change>) -> Result<Vec<Change>> 
 /// The links that an issue can be given.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct LinkArgs {
-    /// It waits for this issue; repeat it
+    /// An issue that this issue waits for; repeat it
     #[arg(long, value_name = "ID")]
     blocked_by: Vec<String>,
-    /// This issue waits for it; repeat it
+    /// An issue that waits for this issue; repeat it
     #[arg(long, value_name = "ID")]
     blocks: Vec<String>,
-    /// It is only done where this issue is closed without being resolved
+    /// An issue: this issue is done only if that issue is closed without being resolved
     #[arg(long, value_name = "ID")]
     if_failed: Vec<String>,
-    /// It waits for this issue and for all parts of it
+    /// An issue that this issue waits for, with all parts of that issue
     #[arg(long, value_name = "ID")]
     waits_for: Vec<String>,
-    /// It is a part of this issue
+    /// The issue that this issue is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// It was found while somebody worked on this issue
+    /// The issue on which somebody worked when this issue was found
     #[arg(long, value_name = "ID")]
     discovered_from: Option<String>,
-    /// It has to do with this issue; repeat it
+    /// A related issue; repeat it
     #[arg(long, value_name = "ID")]
     related: Vec<String>,
 }
@@ -188,37 +188,37 @@ pub struct EditArgs {
     /// Take the description that one of them wrote where people wrote it apart, by the id that `issue show` gives it
     #[arg(long, value_name = "ID", conflicts_with_all = ["description", "file"])]
     description_of: Option<String>,
-    /// A label that goes; repeat it
+    /// Remove a label; repeat it
     #[arg(long = "no-label", value_name = "LABEL")]
     unlabels: Vec<String>,
-    /// Nobody is to do it in particular
+    /// Remove the assignee
     #[arg(long, conflicts_with = "assignee")]
     no_assignee: bool,
-    /// It is for no milestone in particular
+    /// Remove the milestone
     #[arg(long, conflicts_with = "milestone")]
     no_milestone: bool,
-    /// It has no day by which it is to be done
+    /// Remove the day by which the issue is to be done
     #[arg(long, conflicts_with = "due")]
     no_due: bool,
-    /// It can be begun at once
+    /// Remove the day before which nobody is to begin
     #[arg(long, conflicts_with = "defer")]
     no_defer: bool,
-    /// A condition for which it waits no more; repeat it
+    /// Remove a condition that the issue waits for; repeat it
     #[arg(long, value_name = "CONDITION", value_parser = until::read)]
     no_until: Vec<Condition>,
-    /// Nobody says how long it takes
+    /// Remove the estimate
     #[arg(long, conflicts_with = "estimate")]
     no_estimate: bool,
-    /// It comes no more
+    /// Remove the period after which the issue comes again
     #[arg(long, conflicts_with = "every")]
     no_every: bool,
     /// planned, queued or open; an issue ends by `issue resolve` and `issue close`
     #[arg(long, value_name = "STATUS", value_parser = ["open", "planned", "queued"])]
     status: Option<String>,
-    /// Something more that has to hold when it is done; repeat it
+    /// Add a criterion: something that has to hold when the issue is done; repeat it
     #[arg(long = "criterion", value_name = "TEXT")]
     criteria: Vec<String>,
-    /// A criterion that goes: its number, or a part of its text
+    /// Remove a criterion: its number, or a part of its text
     #[arg(long = "no-criterion", value_name = "CRITERION")]
     dropped: Vec<String>,
     #[command(flatten)]

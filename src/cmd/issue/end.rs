@@ -41,7 +41,7 @@ pub struct CloseArgs {
     /// Why, for the record
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
-    /// They say what this issue says
+    /// The issues are duplicates of this issue
     #[arg(long, value_name = "ID")]
     duplicate_of: Option<String>,
 }
@@ -137,7 +137,7 @@ pub struct BackArgs {
     /// Why, for the record; needed where it was somebody else's
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
-    /// Also in the other issues that the same command made or changed: all of it, or nothing
+    /// Also take back what the same command did to other issues: all of it, or nothing
     #[arg(long)]
     all: bool,
 }

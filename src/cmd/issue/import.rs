@@ -145,7 +145,7 @@ pub(crate) fn print(report: &Report, ui: &mut Ui) {
         let (apart, whole): (Vec<&String>, Vec<&String>) = one.changes.iter().partition(is_apart);
         let said = [
             (brought, whole),
-            ("written apart, and nothing is settled", apart),
+            ("written apart, and nobody has settled them", apart),
         ];
         let said = said.iter().filter(|(_, changes)| !changes.is_empty());
         let said = said.map(|(what, changes)| {
@@ -168,7 +168,7 @@ pub(crate) fn print(report: &Report, ui: &mut Ui) {
     if !report.queued.is_empty() {
         let many = report.queued.len();
         ui.out(format!(
-            "{many} stood in a queue there, and come as planned"
+            "{many} stood in a queue of the other program, and come as planned"
         ));
     }
     if report.new.is_empty() {

@@ -26,7 +26,7 @@ pub struct ListArgs {
     /// Lists that have a name: @NAME stands for the words of loopx.list.NAME
     #[arg(value_name = "@NAME")]
     named: Vec<String>,
-    /// Also what is resolved or closed
+    /// Also issues that are resolved or closed
     #[arg(long)]
     all: bool,
     /// Only of this status; repeat it
@@ -47,7 +47,7 @@ pub struct ListArgs {
     /// Only for this milestone
     #[arg(short, long, value_name = "NAME")]
     milestone: Option<String>,
-    /// Only the parts of this issue, and theirs
+    /// Only parts of this issue, and their parts
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
     /// Only of this priority or a smaller number
@@ -56,25 +56,25 @@ pub struct ListArgs {
     /// Only with these words in the title, the description or a comment
     #[arg(long, value_name = "WORDS")]
     grep: Option<String>,
-    /// Only what waits for something
+    /// Only issues that wait for something
     #[arg(long, conflicts_with = "ready")]
     blocked: bool,
-    /// Only what can be begun now
+    /// Only issues that can be begun now
     #[arg(long)]
     ready: bool,
-    /// Only what nobody changed for so many days
+    /// Only issues that nobody changed for this many days
     #[arg(long, value_name = "DAYS")]
     stale: Option<u32>,
-    /// Only what is due on this day or before it
+    /// Only issues that are due on this day or before
     #[arg(long, value_name = "DAY")]
     due: Option<String>,
-    /// Only what people wrote apart
+    /// Only issues with a field to which two clones gave different values
     #[arg(long)]
     apart: bool,
-    /// next, priority, due, changed or created
+    /// The order: next, priority, due, changed or created
     #[arg(long, value_name = "ORDER", default_value = "next", value_parser = ["next", "priority", "due", "changed", "created"])]
     sort: String,
-    /// At most so many
+    /// The most issues to list
     #[arg(short = 'n', long, value_name = "NUMBER")]
     limit: Option<usize>,
     /// As the backlog was then: a day (its end), a time, `3d` or `last friday`, the id of an operation, or a commit of the
@@ -157,7 +157,7 @@ pub struct ReadyArgs {
     /// Only of this person: a part of the name, or @me; an empty one is nobody
     #[arg(short, long, value_name = "NAME")]
     assignee: Option<String>,
-    /// At most so many
+    /// The most issues to list
     #[arg(short = 'n', long, value_name = "NUMBER")]
     limit: Option<usize>,
 }

@@ -34,13 +34,13 @@ pub(crate) fn run(command: SolutionCommand, ctx: &Context, ui: &mut Ui) -> Resul
 
 /// Propose a way to do an issue
 ///
-/// A solution says how, with which tasks and in which files. It never changes: another one takes its place. One that
-/// was rejected is mended by a new one that names it, twice at most; then a person decides.
+/// A solution says how the issue is done, with which tasks and in which files. A solution never changes: a new
+/// solution takes its place. A new solution with --mends mends a rejected one, twice at most; then a person decides.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AddArgs {
     /// The issue
     id: String,
-    /// How it is done; its words are joined
+    /// The approach; the words are joined
     #[arg(value_name = "HOW", required_unless_present = "from")]
     approach: Vec<String>,
     /// Its name (default: s1, s2, ...)
@@ -327,21 +327,21 @@ pub(super) fn review_lines(review: &Review, ui: &mut Ui) {
 
 /// Judge a solution by values of one's own
 ///
-/// They stand in place of what `issue solution audit` computes, with the name of whoever gave them: all three, or
-/// --none.
+/// The values stand in place of those that `issue solution audit` computes, with the name of the person: all three,
+/// or --none.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ScoreArgs {
     /// The issue
     id: String,
     /// The solution (default: the bound one)
     solution: Option<String>,
-    /// Whether it can be done so, from 0 to 100
+    /// Feasibility, from 0 to 100
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100))]
     feasibility: Option<u8>,
-    /// How safe it is, from 0 to 100: the more, the less can go wrong
+    /// Risk, from 0 to 100: the more, the less can go wrong
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100))]
     risk: Option<u8>,
-    /// Whether everything is in it, from 0 to 100
+    /// Completeness, from 0 to 100
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100))]
     completeness: Option<u8>,
     /// Take the values back: the audit computes them again

@@ -20,7 +20,7 @@ pub(super) fn status(at: &Where, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let home = place(&status.home, ui);
     if status.roles.is_empty() {
         ui.status(format!(
-            "{home}: no role said anything; {}",
+            "{home}: no role wrote a message; {}",
             counted(status.notes, "note")
         ));
         ui.hint(at.command("\"WHAT IS SO\"", " --type progress --from ROLE"));
@@ -86,14 +86,14 @@ fn apart(home: &Home, one: &Keyed, ui: &mut Ui) {
     let key = line(&one.key);
     for other in &one.apart {
         ui.warn(format!(
-            "{key}: {} set it apart to {}; the later value stands",
+            "{key}: in another clone {} set it to {}; the later value counts",
             line(&other.role),
             line(&other.value)
         ));
     }
     for other in &one.refused {
         ui.warn(format!(
-            "{key}: {} set it apart to {}, which does not count: it belongs to {}",
+            "{key}: in another clone {} set it to {}, which does not count: the key belongs to {}",
             line(&other.role),
             line(&other.value),
             line(&one.owner)

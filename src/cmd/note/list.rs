@@ -26,18 +26,18 @@ pub(super) const KINDS: [&str; 12] = {
     all
 };
 
-/// List notes by whatever is asked for, oldest first
+/// List notes, oldest first
 ///
-/// Those of the session that is named or bound to this branch, else of the journal. Filters compose.
+/// Notes of the session that is named or bound to this branch, else of the journal. Filters can be combined.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct ListArgs {
     /// Only of this kind; `approval` lists the approvals and verdicts of sessions
     #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(super::kinds()))]
     kind: Option<String>,
-    /// Only what is meant for this role, or for everybody
+    /// Only notes for this role, or for everybody
     #[arg(long, value_name = "ROLE")]
     to: Option<String>,
-    /// Only what this role says
+    /// Only notes of this role
     #[arg(long, value_name = "ROLE")]
     from: Option<String>,
     /// Only by this person: a part of the name or of the address
@@ -61,7 +61,7 @@ pub(crate) struct ListArgs {
     /// Only the newest, 1 to 100 of them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
     last: Option<u8>,
-    /// Also what was withdrawn
+    /// Also notes that were withdrawn
     #[arg(long)]
     withdrawn: bool,
     #[command(flatten)]

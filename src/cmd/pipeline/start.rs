@@ -21,7 +21,7 @@ pub struct StartArgs {
     /// The pipeline (default: the mode that the whole words of the request ask for)
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// What is asked for (default: what the session is for)
+    /// The request (default: the request of the session)
     #[arg(long = "for", visible_alias = "from-text", value_name = "TEXT")]
     request: Option<String>,
     /// Make a team for the request: roles and tasks by its whole words
@@ -36,7 +36,7 @@ pub struct StartArgs {
     /// A value of one of its parameters (can be repeated)
     #[arg(long, value_name = "NAME=VALUE")]
     param: Vec<String>,
-    /// Begin each id with this, so that a list can have a pipeline twice
+    /// Beginning of each id, so that a list can have a pipeline twice
     #[arg(long, value_name = "TEXT", default_value = "")]
     prefix: String,
     /// Show the lines; write nothing

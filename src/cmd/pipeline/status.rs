@@ -121,7 +121,7 @@ fn show_end(view: &StatusView, ui: &mut Ui) {
         ui.out(format!("complete {}", view.on_complete));
         match (&view.next_action, view.on_complete) {
             (None, _) => ui.hint(hint![
-                "its results leave the session by: ",
+                "to take its results out: ",
                 command!("pipeline export DIR")
             ]),
             (Some(next), OnComplete::Interactive) => ui.hint(hint![

@@ -22,10 +22,10 @@ use std::collections::BTreeMap;
 /// three that are low are direct.
 #[derive(Clone, Debug, clap::Args)]
 pub struct NewArgs {
-    /// What it is about
+    /// The title of the roadmap
     #[arg(value_name = "TITLE")]
     title: String,
-    /// An issue that it is about; repeat it
+    /// An issue of the roadmap; repeat it
     #[arg(short, long = "issue", value_name = "ID")]
     issues: Vec<String>,
     /// progressive, direct, or auto: the factors decide
@@ -76,7 +76,7 @@ pub struct OrderArgs {
     roadmap: Option<String>,
 }
 
-/// Say what is to change in a roadmap, or that it can be worked by
+/// Ask for a change of a roadmap, or approve the roadmap
 ///
 /// Five rounds may ask for a change; then the roadmap is taken as it is, where it has no error. Only a person approves,
 /// and only what has no error.

@@ -25,7 +25,7 @@ pub struct LoadArgs {
     /// Only this category, and general; beside --stage also this one
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    /// Of what need not be read only what has this keyword
+    /// Of documents that are not required, only those with this keyword
     #[arg(long, value_name = "KEYWORD")]
     keyword: Option<String>,
     /// Only what applies to this file or folder (can be repeated)

@@ -51,7 +51,7 @@ pub(super) fn run(args: &ProposeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
     let next = next(&proposed, args);
     if proposed.rules.is_empty() {
         let id = ui.paint(style::NAME, id.as_str());
-        ui.status(format!("{id}: its notes say no rule that is new"));
+        ui.status(format!("{id}: its notes have no new rule"));
     }
     if args.write {
         for path in paths(&proposed.rules) {

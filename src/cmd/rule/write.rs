@@ -42,7 +42,7 @@ pub struct AddArgs {
     /// The category (default: general for conventions and learnings, planning for constraints, execution for quality)
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
-    /// Into this document
+    /// The document that the rule goes into
     #[arg(long, value_name = "DOCUMENT")]
     to: Option<String>,
     /// Among the rules of your own, which no repository has

@@ -24,7 +24,7 @@ pub(crate) fn run(command: TaskDomainCommand, ctx: &Context, ui: &mut Ui) -> Res
 /// once and never take one id.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AddArgs {
-    /// Its name
+    /// The name of the domain
     name: String,
     /// The first number (default: the next hundred that is free)
     #[arg(long, value_name = "N", requires = "to")]
@@ -32,10 +32,10 @@ pub struct AddArgs {
     /// The last number
     #[arg(long, value_name = "N", requires = "from")]
     to: Option<u32>,
-    /// Who plans it
+    /// The person who plans the domain
     #[arg(long, value_name = "WHO")]
     owner: Option<String>,
-    /// So many domains the list may have
+    /// The most domains that the list may have
     #[arg(long, value_name = "N", default_value = "5")]
     most: usize,
     /// Why, for the record

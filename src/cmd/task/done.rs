@@ -26,13 +26,13 @@ pub struct DoneArgs {
     /// The rest that is left undone: the task is done except for this
     #[arg(long, value_name = "TEXT")]
     partial: Option<String>,
-    /// Something that whoever comes after has to know
+    /// A caveat for those who come after
     #[arg(long, value_name = "TEXT")]
     caveat: Vec<String>,
     /// Work that was put off
     #[arg(long, value_name = "TEXT")]
     deferred: Vec<String>,
-    /// You looked at it: no command proves it (needs --reason)
+    /// Complete the task because you looked at the result: no command proves it (needs --reason)
     #[arg(long)]
     manual: bool,
     /// Why, for the record
@@ -41,10 +41,10 @@ pub struct DoneArgs {
     /// Read the result from a text with a TASK_COMPLETE block (`-` for stdin); what is typed beside it counts first
     #[arg(long, value_name = "FILE")]
     from: Option<String>,
-    /// Commit the files that the plan names for it, once it has passed
+    /// Commit the files that the plan names for the task, once its check has passed
     #[arg(long)]
     commit: bool,
-    /// Run its check although somebody else wrote it: you have read it, and are not asked again for these words
+    /// Run a check that somebody else wrote: you have read the check, and are not asked again for the same command
     #[arg(long)]
     trust: bool,
     #[command(flatten)]

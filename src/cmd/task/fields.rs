@@ -18,22 +18,22 @@ pub(crate) struct FieldArgs {
     /// What kind of node it is
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(NodeKind::WORDS))]
     kind: Option<String>,
-    /// What is done; the type of its commit follows
+    /// The type of work; the type of the commit follows from it
     #[arg(long = "type", value_name = "WORD", value_parser = PossibleValuesParser::new(TYPES))]
     work: Option<String>,
-    /// How soon it is taken
+    /// The priority: how soon the task is taken
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(priorities()))]
     priority: Option<String>,
-    /// How much it is
+    /// The effort
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(EFFORTS))]
     effort: Option<String>,
-    /// How large it is beside the others, in points: `pipeline ledger` and `pipeline retro` add them up
+    /// The size beside the other tasks, in points: `pipeline ledger` and `pipeline retro` add the points up
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     points: Option<u64>,
-    /// Who does it, where only some may
+    /// The role that does the task (default: anybody)
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
-    /// The part of the work that it belongs to; see `task domain`
+    /// The domain of the task: the part of the work that it belongs to; see `task domain`
     #[arg(long, value_name = "DOMAIN")]
     domain: Option<String>,
     /// How likely others change the same files
@@ -42,13 +42,13 @@ pub(crate) struct FieldArgs {
     /// The stage that waits for it (default: build)
     #[arg(long, value_name = "STAGE", value_parser = PossibleValuesParser::new(STAGES))]
     stage: Option<String>,
-    /// The task that it is a part of
+    /// The task that this task is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// A task that it waits for
+    /// A task that this task waits for
     #[arg(long, value_name = "ID")]
     depends_on: Vec<String>,
-    /// A task that it waits for, unless that is skipped
+    /// A task that this task waits for, unless that task is skipped
     #[arg(long, value_name = "ID")]
     optional: Vec<String>,
     /// A task that a decision judges
@@ -79,7 +79,7 @@ pub(crate) struct FieldArgs {
     /// A person whose word it waits for, or `any`
     #[arg(long, hide = true, value_name = "PERSON")]
     wait_person: Vec<String>,
-    /// The skill by which it is done
+    /// The skill by which the task is done
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
     /// What the skill is given, with placeholders like {phase}
@@ -88,28 +88,28 @@ pub(crate) struct FieldArgs {
     /// A document that has to be read first
     #[arg(long, value_name = "PATH")]
     read: Vec<String>,
-    /// A file that it has to leave
+    /// A file that the task has to leave
     #[arg(long, value_name = "PATH")]
     output: Vec<String>,
     /// Something that only one task can have at a time
     #[arg(long, value_name = "NAME")]
     exclusive: Vec<String>,
-    /// A file that it touches
+    /// A file that the task touches
     #[arg(long, value_name = "PATH")]
     file: Vec<String>,
     /// A scenario of the delta that it proves: domain/Requirement/Scenario
     #[arg(long, value_name = "NAME")]
     scenario: Vec<String>,
-    /// What holds when it is done; one to five
+    /// A criterion: what holds when the task is done; one to five
     #[arg(long, value_name = "TEXT")]
     criterion: Vec<String>,
-    /// What people have from it once it is done
+    /// What people have once the task is done
     #[arg(long, value_name = "TEXT")]
     definition_of_done: Option<String>,
-    /// So many attempts may fail before a person decides (default: 3)
+    /// The failed attempts after which a person decides (default: 3)
     #[arg(long, value_name = "N")]
     cap: Option<u32>,
-    /// So long its check may run
+    /// The time limit of the check
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<u32>,
     /// What holds when a goal is met

@@ -17,7 +17,7 @@ pub struct GraphArgs {}
 /// Show the tasks that are left in groups that can run side by side
 #[derive(Clone, Debug, clap::Args)]
 pub struct WavesArgs {
-    /// At most so many in one group
+    /// The most tasks in one group
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     limit: Option<u32>,
 }

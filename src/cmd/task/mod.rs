@@ -128,7 +128,7 @@ fn remarks(row: &Row, ui: &Ui) -> Vec<String> {
     }));
     said.extend(row.beside.iter().map(|aside| {
         format!(
-            "beside it: `{}` of {}, which does not count",
+            "also recorded: `{}` by {}, which does not count",
             aside.value.step, aside.signed.by.name
         )
     }));
@@ -162,7 +162,7 @@ fn gate_words(gate: &GateView) -> Vec<String> {
     said.extend(gate.notes.iter().map(|note| format!("note: {note}")));
     said.extend(gate.beside.iter().map(|one| {
         format!(
-            "beside it: `{}` of {}, which does not count",
+            "also recorded: `{}` by {}, which does not count",
             one.verdict, one.by
         )
     }));

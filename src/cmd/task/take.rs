@@ -25,10 +25,10 @@ pub struct TakeArgs {
     /// The task (default: the next one that is ready)
     #[arg(value_name = "TASK")]
     task: Option<String>,
-    /// Only print the card of what would be taken
+    /// Only print the card of the task that would be taken
     #[arg(long, conflicts_with = "take_over")]
     peek: bool,
-    /// Only what this role does, or anybody may
+    /// Only tasks of this role, or of no role
     #[arg(long, value_name = "ROLE", conflicts_with = "task")]
     role: Option<String>,
     /// Take it from somebody whose lease is still running (needs TASK and --reason)

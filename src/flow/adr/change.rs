@@ -161,7 +161,7 @@ pub(crate) fn accept(ctx: &Context, word: &str) -> Result<Vec<FileChange>> {
     match (edit::holds(record, hash), record.status) {
         (Some(true), Some(Status::Accepted)) => Err(Failure::nothing(
             Code::AcceptedAlready,
-            format!("{path} is accepted, and its body is as it was then"),
+            format!("{path} was accepted before, and its body has not changed since"),
         )
         .help(command!("adr list"))),
         (Some(false), Some(Status::Accepted)) => Err(Failure::refused(
@@ -222,7 +222,7 @@ fn linked(folder: &Folder, records: [(&Record, String); 2]) -> Result<Vec<FileCh
         .collect();
     if changes.is_empty() {
         return Err(
-            Failure::nothing(Code::LinkedAlready, "both records say so already")
+            Failure::nothing(Code::LinkedAlready, "both records have this link already")
                 .help(command!("adr graph")),
         );
     }
@@ -457,6 +457,7 @@ pub(crate) fn write_index(ctx: &Context) -> Result<Option<FileChange>> {
             Code::IndexNotUtf8,
             format!("{path}:1: expected UTF-8, found other bytes"),
         )
+        .help("convert the file to UTF-8, then run the command again")
     })?;
     let after = overview::write_index(&before, &path, &folder.records)?;
     if after == before {

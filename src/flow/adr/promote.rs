@@ -104,7 +104,7 @@ pub(crate) fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
     Err(Failure::new(
         Kind::Waiting,
         Code::BranchBusy,
-        format!("the branch {target} moved {TRIES} times while this was being written"),
+        format!("the branch {target} moved {TRIES} times while the record was being written"),
     )
     .help(command!("adr promote")))
 }

@@ -326,8 +326,9 @@ fn busy() -> Failure {
     Failure::new(
         Kind::Waiting,
         Code::BranchBusy,
-        format!("the target branch moved {TRIES} times while this was being written"),
+        format!("the target branch moved {TRIES} times while the archive was being written"),
     )
+    .help("run the command again")
 }
 
 /// Shows what archiving would do. Nothing is written, so nothing is locked, and the remains of an earlier run are

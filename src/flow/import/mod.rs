@@ -545,7 +545,7 @@ fn differs(items: &[Item], specs: &[SpecReport]) -> Vec<Blocker> {
     if !archived.is_empty() {
         found.push(Blocker::new(
             Code::ArchiveDates,
-            "archived changes have their days, and no commit: OpenSpec does not say which one carried them",
+            "archived changes have a day and no commit: OpenSpec does not record which commit archived them",
             command!("list --all"),
         ));
     }

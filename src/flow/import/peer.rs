@@ -451,7 +451,7 @@ fn differs(found: &Found) -> Vec<Blocker> {
     if found.sessions.iter().any(|taken| taken.ended.is_none()) {
         said.push(Blocker::new(
             Code::StageClarify,
-            "open sessions begin in stage clarify, wherever they stood: only gates move a session",
+            "open sessions begin in stage clarify, whatever stage they had: only gates move a session",
             command!("status").session("ID"),
         ));
     }

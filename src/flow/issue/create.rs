@@ -97,7 +97,7 @@ pub(super) fn ready(ctx: &Context, new: &[New]) -> Result<Vec<IssueId>> {
         for change in &one.changes {
             check(ctx, change).map_err(|failure| one.placed(failure))?;
             if matches!(change, Change::Status(Status::Resolved)) {
-                super::require_person(ctx, "that an issue is resolved")?;
+                super::require_person(ctx, "an issue that begins as resolved")?;
             }
         }
     }

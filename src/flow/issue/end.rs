@@ -64,7 +64,7 @@ fn why(typed: &[String], end: &End, reason: Option<&String>) -> Result<String> {
     let ids = typed.join(" ");
     let (what, again) = match end {
         End::Duplicate(other) => {
-            let same = || format!("it says what {other} says");
+            let same = || format!("it is a duplicate of {other}");
             return Ok(reason.cloned().unwrap_or_else(same));
         }
         End::Resolve => (
@@ -88,7 +88,7 @@ pub(crate) fn end(
 ) -> Result<Written<Ended>> {
     let reason = Some(why(typed, end, reason)?);
     if *end == End::Resolve {
-        super::require_person(ctx, "that an issue is resolved")?;
+        super::require_person(ctx, "resolving an issue")?;
     }
     let policy = crate::flow::specs::policy(ctx)?.backlog;
     let mut written = write(ctx, |snapshot, identity| {
@@ -108,7 +108,7 @@ pub(crate) fn end(
             }
             if issue.status == Status::Resolved && issue.apart_in("status").is_none() {
                 super::sessions::require_no_archive(snapshot, &issue)?;
-                super::require_person(ctx, "that what was resolved will not be done")?;
+                super::require_person(ctx, "closing an issue that was resolved")?;
             }
             require_own(ctx, &issue, now)?;
             if *end == End::Resolve {
@@ -233,7 +233,7 @@ pub(super) fn require_original(snapshot: &Snapshot<'_>, id: &IssueId, of: &Issue
                 };
                 return Err(Failure::refused(
                     Code::IssueCycle,
-                    format!("{one} {what} a duplicate of {id}: of both neither would be done"),
+                    format!("{one} {what} a duplicate of {id}: as duplicates of each other, neither issue would be done"),
                 )
                 .help(help));
             }

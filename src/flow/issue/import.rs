@@ -455,7 +455,7 @@ impl Sorting {
                 let checked = if number < MOST_WAYS {
                     solution::check(&way.proposal).map_err(|failure| failure.message)
                 } else {
-                    Err(format!("an issue comes with at most {MOST_WAYS} solutions"))
+                    Err(format!("an issue can have at most {MOST_WAYS} solutions"))
                 };
                 match checked {
                     Ok(()) => item.plain.ways.push(way),

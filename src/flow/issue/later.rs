@@ -121,7 +121,7 @@ pub(super) fn steps(
 ) -> Result<Vec<Step>> {
     let resolves = |one: &Differs| one.said.contains(&Change::Status(Status::Resolved));
     if all.iter().any(resolves) {
-        require_person(ctx, "that an issue is resolved")?;
+        require_person(ctx, "resolving an issue")?;
     }
     let mut steps = Vec::new();
     for one in all {

@@ -342,7 +342,7 @@ fn entity(id: &IssueId) -> String {
 fn nothing_to_do() -> Failure {
     Failure::nothing(
         Code::IssueUnchanged,
-        "nothing changes: the backlog says all of this already",
+        "nothing changes: the backlog has these values already",
     )
     .help(command!("issue list"))
 }

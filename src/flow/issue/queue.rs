@@ -216,7 +216,7 @@ fn require_settled(queue: &Queue, backlog: &Backlog) -> Result<()> {
             let files = conflict.files.join(", ");
             Blocker::new(
                 Code::IssueQueueConflict,
-                format!("{one} and {other} make or delete what both touch: {files}"),
+                format!("{one} and {other} touch files that one of them makes or deletes: {files}"),
                 command!("issue link {other} blocked-by {one}"),
             )
         })

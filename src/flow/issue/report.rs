@@ -89,7 +89,7 @@ pub(crate) fn write(path: &Path, text: &str, force: bool) -> Result<PathBuf> {
         Ok(meta) if !may_replace(&meta) => {
             return Err(Failure::refused(
                 Code::FileExists,
-                format!("{shown} is there already, and is no report of git loopx"),
+                format!("{shown} is there already, and git loopx did not write it as a report"),
             )
             .help(command!(
                 "issue report --force -o {}",

@@ -51,7 +51,7 @@ pub(crate) fn add(
             // Another way is a person's to open: the ones that were mended twice did not do.
             require_person(
                 ctx,
-                "a way beside one that was mended as often as that may be",
+                "another solution where a rejected one was mended as often as allowed",
             )
             .map_err(|failure| failure.help(spent_way(&read.issue.id, spent)))?;
         }
@@ -212,7 +212,7 @@ pub(crate) fn bind(
                     command!("issue solution bind {id} {name} --reason WHY")
                 ]));
             }
-            require_person(ctx, "that a rejected solution will do after all")?;
+            require_person(ctx, "binding a rejected solution")?;
             changes.push(Change::Reject {
                 solution: found.op.clone(),
                 rejected: false,
@@ -340,7 +340,7 @@ pub(super) fn meant<'r>(read: &'r Read, typed: Option<&str>) -> Result<&'r Solut
         (Some(one), None) => Ok(one),
         (None, _) => Err(Failure::not_found(
             Code::IssueSolutionUnknown,
-            format!("{id} has no solution that stands"),
+            format!("{id} has no solution that is not rejected"),
         )
         .help(command!("issue solution add {id} HOW"))),
         (Some(_), Some(_)) => Err(Failure::not_found(

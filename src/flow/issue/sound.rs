@@ -98,7 +98,7 @@ pub(super) fn require_open_parent(
     Err(Failure::refused(
         Code::IssueEnded,
         format!(
-            "{id} is {}: nothing that is open is a part of it",
+            "{id} is {}: an open issue cannot be a part of it",
             parent.status
         ),
     )

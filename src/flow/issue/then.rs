@@ -122,7 +122,7 @@ impl Then {
         let Some(mut read) = fold(id, &self.records(place.as_ref(), id, ops)?) else {
             return Err(Failure::not_found(
                 Code::IssueUnknown,
-                format!("{id} was not there at {}", self.at()),
+                format!("{id} did not exist at {}", self.at()),
             )
             .help(command!("issue log {id}")));
         };
@@ -152,7 +152,7 @@ fn numbered(id: &IssueId, ops: &[Operation], number: u64) -> Result<Then> {
         more => Err(Failure::usage(
             Code::PointAmbiguous,
             format!(
-                "@{number} is {} operations of {id}, written apart: give the id of one",
+                "@{number} is the number of {} operations of {id}, from several clones: give the id of one",
                 more.len()
             ),
         )

@@ -203,7 +203,7 @@ fn with_single(failure: Failure, free: &[IssueId]) -> Failure {
         all => format!(" and {} more", all - 5),
     };
     let message = format!(
-        "{}; nothing is taken back, and each for itself can be: {}{rest}",
+        "{}; nothing is taken back; these can be taken back one by one: {}{rest}",
         failure.message,
         names.join(", ")
     );
@@ -420,7 +420,7 @@ fn require_own(
     Err(Failure::usage(
         Code::ReasonRequired,
         format!(
-            "`{}` of {id} is of {}: whoever takes back what somebody else did says why",
+            "`{}` of {id} is by {}: taking back what somebody else did needs a reason",
             op.word(),
             op.by
         ),

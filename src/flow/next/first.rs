@@ -58,7 +58,8 @@ pub(super) fn first(
             ));
         }
         return Ok(Some(
-            Advised::from(command!("edit {artifact}")).advice("choose between its marked sides"),
+            Advised::from(command!("edit {artifact}"))
+                .advice("choose between the marked sides of the file"),
         ));
     }
     Ok(peek.refused.first().map(|(artifact, failure)| {

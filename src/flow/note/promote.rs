@@ -133,7 +133,8 @@ fn require_new(
         return Err(Failure::usage(
             Code::NoteInvalid,
             "a note without a text says no rule and no decision",
-        ));
+        )
+        .help(place.command("list", "")));
     }
     let before = records.iter().find_map(|one| match &one.note {
         Note::Promoted { note, into, text } if *note == record.op && *into == wanted => Some(text),

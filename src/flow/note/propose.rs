@@ -117,7 +117,7 @@ pub(crate) fn write(ctx: &Context, name: Option<&str>, choice: Choice<'_>) -> Re
         let paths: Vec<&str> = paths.into_iter().collect();
         let paths = paths.join(", ");
         failure.context(format!(
-            "the rules stand in {paths}, and their notes do not say so"
+            "the rules are written in {paths}, and the notes do not name them"
         ))
     })?;
     match failed {

@@ -272,7 +272,7 @@ fn newer(ctx: &Context, code: &Source, name: &str) -> Result<Option<Failure>> {
     }
     let base = state.base.as_ref().map_or("", |base| base.short());
     let message = format!(
-        "{path} is newer than session {}: pipelines are read from the commit that a session starts from, {base}, and that has no `{name}`",
+        "{path} is newer than session {}: a session reads pipelines from the commit that it starts from, {base}, which has no `{name}`",
         state.id
     );
     let failure = Failure::not_found(Code::PipelineUnknown, message);
@@ -306,7 +306,7 @@ fn invalid(name: &str, findings: &[Finding]) -> Failure {
     };
     let blockers: Vec<Blocker> = errors.map(blocker).collect();
     let first = blockers.first().map_or("", |one| one.message.as_str());
-    let message = format!("the pipeline {name} cannot be meant as it stands: {first}");
+    let message = format!("the pipeline {name} has errors: {first}");
     Failure::refused(Code::PipelineInvalid, message)
         .help(command!("pipeline check {name}"))
         .blockers(blockers)
@@ -542,7 +542,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         let about = about.filter(|about| !about.is_empty());
         let about = about.map_or_else(String::new, |about| format!(" ({about})"));
         return Err(param(format!(
-            "expected a value of `{name}`{about}, found `{PLACE}`, which stands in its place"
+            "expected a value of `{name}`{about}, found the placeholder `{PLACE}`"
         )));
     }
     let in_roadmap = roadmap::standing(ctx, state, intent)?;
@@ -740,7 +740,7 @@ fn no_mode(intent: &str, request: &StartRequest) -> Failure {
     });
     let modes: Vec<String> = modes.collect();
     let message = format!(
-        "no word of {intent:?} decides which pipeline is asked for; there are {}",
+        "no word of {intent:?} tells which pipeline to start; there are {}",
         modes.join(", ")
     );
     let others = StartRequest {
@@ -760,7 +760,7 @@ fn no_team() -> Failure {
     let words = team_words().map(|(name, words)| format!("{name} ({}, ...)", words[0]));
     let words: Vec<String> = words.collect();
     let message = format!(
-        "no word of the request asks for something that a team does: expected one of {}",
+        "no word of the request names work that a team does: expected one of {}",
         words.join(", ")
     );
     Failure::usage(Code::PipelineModeOpen, message).help(command!("pipeline list"))

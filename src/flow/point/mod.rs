@@ -226,7 +226,7 @@ fn standing(ctx: &Context) -> Result<(State, Oid)> {
         None => Ok((session.state, head)),
         Some(one) => Err(Failure::refused(
             Code::WorktreeDirty,
-            format!("{} is not committed, and a point is a commit", one.path),
+            format!("{} is not committed, and a point names a commit", one.path),
         )
         .help(Hint::git("status"))),
     }

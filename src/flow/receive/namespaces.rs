@@ -117,7 +117,11 @@ fn blocker(update: &Update) -> Option<Blocker> {
     let name = &update.name;
     let (below, why) = CLOSED.iter().find(|(below, _)| name.starts_with(below))?;
     let message = format!("`{name}`: nothing is pushed below {below}: {why}");
-    Some(Blocker::new(Code::RefClosed, message, "leave it out"))
+    Some(Blocker::new(
+        Code::RefClosed,
+        message,
+        "leave this ref out of the push",
+    ))
 }
 
 #[cfg(test)]

@@ -97,7 +97,10 @@ pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Resul
     if report.documents.is_empty() {
         return Err(Failure::nothing(
             Code::RulesImportedAlready,
-            format!("{} has no rule that is not here", report.from.join(", ")),
+            format!(
+                "{} has no rule that the documents here lack",
+                report.from.join(", ")
+            ),
         )
         .help(command!("rule list")));
     }

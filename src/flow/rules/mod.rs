@@ -305,7 +305,7 @@ impl RuleSet {
         let failure = Failure::not_found(
             Code::RuleDocumentUnknown,
             format!(
-                "no document of rules is `{word}`, in {} or of your own",
+                "no document of rules is named `{word}`, neither in {} nor among your own",
                 self.folder
             ),
         );

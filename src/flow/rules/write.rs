@@ -268,7 +268,7 @@ fn choose<'s>(
         Some(wanted) => Err(Failure::usage(
             Code::CategoryUnknown,
             format!(
-                "{} is of the category {}, and {wanted} was asked for",
+                "expected a document of the category {wanted}, found that {} is of the category {}",
                 document.path, document.category
             ),
         )

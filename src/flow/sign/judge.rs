@@ -109,7 +109,7 @@ impl Judge {
             && !repo.contains(base)?
         {
             let why = format!(
-                "it was made under commit {}, which is not here",
+                "the signature was made for a session at commit {}, which is not here",
                 base.short()
             );
             return Ok(Checked::flawed(Flaw::Unchecked, why));
@@ -121,7 +121,7 @@ impl Judge {
             place.repository.clone_from(&statement.repository);
         }
         let Some(expected) = Statement::of(state, &place, op) else {
-            return broken(format!("`{}` is nobody's word", op.word()));
+            return broken(format!("`{}` is an operation that nobody signs", op.word()));
         };
         if let Some(why) = statement.differs(&expected) {
             return broken(why);
@@ -155,7 +155,7 @@ impl Judge {
         };
         let armour = String::from_utf8_lossy(&signature);
         if !armour.starts_with(ARMOUR) {
-            let why = "it is no SSH signature, and the signers' file has SSH keys";
+            let why = "the signature is not an SSH signature, and the signers' file has SSH keys";
             return Ok(Some(Checked::flawed(Flaw::Unchecked, why)));
         }
         if !can_check() {
@@ -210,7 +210,7 @@ impl Judge {
         };
         let Some(who) = self.identity(made.by, &principals)? else {
             let why = format!(
-                "it was made by {}, not by {}",
+                "the signature was made by {}, not by {}",
                 principals.join(", "),
                 made.by
             );

@@ -61,7 +61,7 @@ pub(crate) fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>
     let statement = Statement::of(state, &place, op).ok_or_else(|| {
         Failure::internal(
             Code::OperationUnsignable,
-            format!("`{}` is nobody's word", op.word()),
+            format!("`{}` is an operation that nobody signs", op.word()),
         )
     })?;
     let payload = statement.to_bytes()?;

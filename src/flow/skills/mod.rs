@@ -68,7 +68,7 @@ impl Skill {
         if !self.missing_required.is_empty() {
             let missing = self.missing_required.join(", ");
             return Looked::Unusable(format!(
-                "{} wants {missing} read, which is not there",
+                "{} asks for {missing}, which is not there",
                 self.path
             ));
         }

@@ -5,7 +5,7 @@ use crate::flow::context::Context;
 use crate::flow::transaction::{Act, Done, Needs, act};
 use crate::flow::{bound_here, lease};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_rules::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
 
 /// Records the report of a build lane.
@@ -126,7 +126,11 @@ pub(crate) fn waive(
                     "policy does not let {} waive (approve.deny in loopx.toml)",
                     facts.actor()?
                 ),
-            ));
+            )
+            .help(hint![
+                "ask somebody else to run: ",
+                command!("build --waive {task} --reason WHY")
+            ]));
         }
         let event = Event::Waived {
             task: task.to_owned(),

@@ -46,7 +46,7 @@ pub(crate) fn plan(
         if says && !(state.stage == Stage::Plan && outline::is_light(facts)) {
             return Err(Failure::refused(
                 Code::StageNotInProfile,
-                "complexity and angles are said in stage plan, of a session with a list of tasks",
+                "expected --complexity and --angle in stage plan, of a session with a list of tasks",
             )
             .help(gate::next_action(facts.view())));
         }
@@ -127,7 +127,7 @@ fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
         return Err(Failure::waiting(
             Code::PlanReturnsExhausted,
             format!(
-                "the plan went back to be changed {RETURNS} times; a person says whether it may again, or begins a session whose plan is reviewed"
+                "the plan went back to be changed {RETURNS} times; a person has to allow another return, or to start a session whose plan is reviewed"
             ),
         )
         .help(hint![
@@ -155,7 +155,7 @@ fn propose_tasks(facts: &Facts<'_>, written: &Written) -> Result<Act<Outcome>> {
         Some(proposal) => proposed(Artifact::TaskList, "task", proposal),
         None if said.is_some() => Act::new(
             Event::Saved,
-            "say of the plan what it is",
+            "record the complexity and angles of the plan",
             Outcome::recorded(),
         ),
         None => {
@@ -256,7 +256,7 @@ fn next_draft(facts: &Facts<'_>) -> Result<Act<Outcome>> {
         _ if blockers.is_empty() => Err(Failure::refused(
             Code::ApprovedTransitionRequired,
             format!(
-                "{} was consumed, and the plan is ready: it is not drafted again",
+                "the approval of {} was used, and the plan is ready: no new draft begins",
                 Transition::ClarifyToPlan
             ),
         )

@@ -103,7 +103,7 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         let what = match decision.verdict {
             Some(given) if judged.adjusted => {
                 format!(
-                    "{} is decided: {}, given as {given}",
+                    "{} is decided: {} (given: {given})",
                     node.id, judged.verdict
                 )
             }
@@ -135,7 +135,7 @@ fn given(node: &Node, gate: &Gate, request: &DecideRequest) -> Result<Decision> 
     let has_other_scale = gate.rubric.scale != Rubric::SCALE;
     if request.has_figures && has_other_scale {
         let why = format!(
-            "{} is judged on a scale of {}, and the figures of a package are of {}",
+            "{} is judged on a scale up to {}, and the figures of a package go up to {}",
             node.id,
             gate.rubric.scale,
             Rubric::SCALE
@@ -297,7 +297,7 @@ fn require_changed(ctx: &Context, facts: &Facts<'_>, plan: &Plan<'_>, node: &Nod
         return Ok(());
     };
     let what = format!(
-        "to go on with {}, where the code and each result are what they were when {} sent them back,",
+        "deciding {} where the code and the results have not changed since {} sent them back",
         node.id, before.id
     );
     let Err(refused) = facts.require_person(&what) else {
@@ -463,7 +463,7 @@ pub(crate) fn open(
         })
     })?;
     act_beside(ctx, Needs::Stage, |facts| {
-        facts.require_person("the word that something may pass")?;
+        facts.require_person("opening a task")?;
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let at = plan.find(&graph, task)?;

@@ -418,7 +418,7 @@ fn require_proof(
         .help(command!("task done {}", node.id)));
     }
     if !request.manual {
-        facts.require_person("the word that a task is done which no command proves")?;
+        facts.require_person("completing a task that no command proves")?;
         let what = match &node.verification {
             Some(Verification::Manual(what)) => format!(": {what}"),
             _ => String::new(),
@@ -429,7 +429,7 @@ fn require_proof(
         )
         .help(command!("task done {} --manual --reason WHY", node.id)));
     }
-    facts.require_person("the word that a task is done")?;
+    facts.require_person("completing a task by hand")?;
     Ok(true)
 }
 

@@ -301,7 +301,7 @@ impl<'f> Plan<'f> {
             return Err(Failure::refused(
                 Code::TaskStepInvalid,
                 format!(
-                    "{} is decided, and `{step}` does not lead on from there",
+                    "{} is decided already, and `{step}` is not possible any more",
                     node.id
                 ),
             )
@@ -317,7 +317,7 @@ impl<'f> Plan<'f> {
         let is_unearned = status == Status::Completed && self.statuses[at] == Status::Failed;
         let why = if is_unearned {
             format!(
-                "{id} is failed: its record of a completion does not count, and `{step}` leads on only once `retry` has put it aside"
+                "{id} failed: its record of a completion does not count, and `{step}` is possible only after `retry`"
             )
         } else {
             status.refuses(id, step)
@@ -358,7 +358,7 @@ impl<'f> Plan<'f> {
     fn is_fallen(&self, at: usize, cause: usize, step: Step) -> Failure {
         let (node, cause) = (&self.nodes[at], &self.nodes[cause]);
         let message = format!(
-            "{} is skipped because of {}, and `{step}` does not lead on from there",
+            "{} is skipped because of {}, and `{step}` is not possible",
             node.id, cause.id
         );
         let is_gate = cause

@@ -178,7 +178,7 @@ pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<D
             facts.require_person("another attempt beyond the cap")?;
         }
         if plan.statuses[at] == Status::Skipped {
-            facts.require_person("the word that a skipped task is done after all")?;
+            facts.require_person("retrying a skipped task")?;
         }
         let id = node.id.clone();
         let moved = Moved {
@@ -198,7 +198,7 @@ pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<D
 pub(crate) fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Moved>> {
     let reason = loopx_base::said(reason).ok_or_else(|| reason_required(Some(task), Step::Skip))?;
     record(ctx, |facts| {
-        facts.require_person("a skipped task")?;
+        facts.require_person("skipping a task")?;
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
         let at = plan.find(&graph, task)?;

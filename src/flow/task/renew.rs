@@ -37,7 +37,7 @@ pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
         // A time that is bounded is not made longer.
         let node = &plan.nodes[at];
         if node.turn.is_some() {
-            let why = "the time of the claim is bounded";
+            let why = "the claim has a time limit that no renewal extends";
             return Err(Failure::waiting(Code::TaskHeld, why));
         }
         let claim = Claim {

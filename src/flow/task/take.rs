@@ -223,7 +223,7 @@ fn asked_before(plan: &Plan<'_>, owner: &Owner, request: &TakeRequest) -> Option
 
 fn asked_already(request: &TakeRequest) -> Failure {
     let name = request.request.as_deref().unwrap_or_default();
-    let message = format!("`{name}` got a task here already");
+    let message = format!("the request `{name}` got a task here already");
     Failure::nothing(Code::RequestRepeated, message).help(command!("task list"))
 }
 

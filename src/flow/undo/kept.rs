@@ -107,7 +107,7 @@ pub(super) fn require_no_signed_list(
     Err(Failure::refused(
         Code::WordTakenBack,
         format!(
-            "`{}` (@{}) was signed, and policy wants signed what takes it back",
+            "`{}` (@{}) was signed, and policy asks for a signature when it is taken back",
             one.word(),
             one.seq
         ),

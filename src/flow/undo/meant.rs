@@ -35,7 +35,7 @@ pub(super) fn last<'o>(
         return Err(Failure::nothing(
             Code::NothingToUndo,
             format!(
-                "nothing of session {id} that could be taken back is of {}; the newest, `{}` (@{}), is of {}",
+                "session {id} has no step by {} that can be taken back; the newest step, `{}` (@{}), is by {}",
                 of.map_or_else(|| me.to_string(), str::to_owned),
                 newest.word(),
                 newest.seq,
@@ -79,7 +79,7 @@ pub(super) fn to<'o>(
         Some(WayBack::Gone(gone)) => Err(Failure::refused(
             Code::PointUndone,
             format!(
-                "`{}` of {} (@{}) counted then, and was taken back since",
+                "`{}` by {} (@{}) counted at that moment, and was taken back since",
                 gone.word(),
                 gone.by,
                 gone.seq
@@ -111,7 +111,7 @@ pub(super) fn require_undoable(
     Err(Failure::nothing(
         Code::NothingToUndo,
         format!(
-            "`{}` (@{}) of session {id} cannot be taken back: it is the beginning, a run, a claim or a note, or does not count any more",
+            "`{}` (@{}) of session {id} cannot be taken back: it is the start of the session, a run, a claim or a note, or does not count any more",
             one.word(),
             one.seq
         ),

@@ -136,7 +136,7 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
                 return Err(Failure::usage(
                     Code::ReasonRequired,
                     format!(
-                        "`{}` (@{}) is of {}: whoever takes back what somebody else did says why",
+                        "`{}` (@{}) is by {}: taking back what somebody else did needs a reason",
                         other.word(),
                         other.seq,
                         other.by
@@ -145,7 +145,12 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
                 .help(command!("undo --only {} --reason WHY", other.op).session(id)));
             }
             let kept = without_own_retry(ctx, operations, &undone)?;
-            require_person(ctx, &session.state, &kept, "taking a person's word back")?;
+            require_person(
+                ctx,
+                &session.state,
+                &kept,
+                "taking back a record that needed a person",
+            )?;
             require_own_refusals(ctx, snapshot, session, &undone, &me)?;
             if !sign {
                 require_no_signed_list(ctx, snapshot, session, &undone)?;
@@ -255,7 +260,7 @@ pub(crate) fn redo(
                 Some(op) => Failure::refused(
                     Code::RedoOvertaken,
                     format!(
-                        "`{}` of {} ({}) came after the undo: what was undone does not fit on it",
+                        "`{}` by {} ({}) came after the undo, and the undone steps do not fit on top of it",
                         op.word(),
                         op.by,
                         op.at
@@ -277,7 +282,7 @@ pub(crate) fn redo(
             ctx,
             &session.state,
             &redone,
-            "bringing a person's word back",
+            "bringing back a record that needed a person",
         )?;
         let ids = redone.iter().map(|op| op.op.clone()).collect();
         let moved = redone.into_iter().map(Moved::of).collect();

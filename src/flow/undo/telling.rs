@@ -224,7 +224,7 @@ impl Telling<'_> {
         let holder = if is_held(task) { task } else { other };
         Err(Failure::refused(
             Code::OperationRests,
-            format!("{task} and {other} would both be taken after this {word}, and {why}"),
+            format!("{task} and {other} would both be claimed after this {word}, and {why}"),
         )
         .help(hint![
             "when it is done, or let go: ",

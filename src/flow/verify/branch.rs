@@ -104,7 +104,7 @@ pub(crate) fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<Br
                     "state {} is not on `{branch}`: {}",
                     pin.short(),
                     if is_said {
-                        "a commit there says that it was made again from it, as an import from a fork and a linear sync do"
+                        "a commit of the branch was made again from this state, by an import from a fork or by a linear sync"
                     } else {
                         "the branch lost it, or never had it"
                     }

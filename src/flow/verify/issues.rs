@@ -47,7 +47,7 @@ pub(super) fn unknown(sessions: &Sessions<'_>, infos: &[CommitInfo]) -> Result<V
                 commit: info.id.clone(),
                 subject: info.subject().to_owned(),
                 paths: Vec::new(),
-                message: format!("it names the issue `{named}`, {what}"),
+                message: format!("the commit names the issue `{named}`, {what}"),
                 help,
             });
         }

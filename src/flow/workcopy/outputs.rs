@@ -488,7 +488,7 @@ fn require_room(state: &State, new: &Outputs) -> Result<()> {
         if let Some((one, other)) = outputs::clash(after.outputs_of(task).map(|(path, _)| path)) {
             return Err(Failure::refused(
                 Code::OutputPathInvalid,
-                format!("{one} and {other} cannot lie beside each other everywhere"),
+                format!("{one} and {other} cannot both exist on every file system"),
             )
             .help("rename one of them, and save it again"));
         }

@@ -173,7 +173,7 @@ fn the_configured_program_signs_and_never_judges() {
     refused(
         &d,
         "approval_signature_invalid",
-        "no key of the file made it",
+        "no key of the signers' file made the signature",
         |d| by_key(d, ADA, "bob", APPROVE),
     );
 }
@@ -184,7 +184,7 @@ fn edge_12_a_signature_is_the_word_of_whom_the_operation_names() {
     refused(
         &d,
         "approval_signature_invalid",
-        "it was made by bob@example.org, not by Ada Author <ada@example.org>",
+        "the signature was made by bob@example.org, not by Ada Author <ada@example.org>",
         |d| by_key(d, ADA, "bob", APPROVE),
     );
     let d = planned(&listed(BOB.1, "", "bob"));
@@ -594,7 +594,9 @@ fn fsck_takes_a_signature_away_that_signs_nothing_here() {
         "sessions/demo/ops/00000099-01arz3ndektsv4rrffq69g5fav.json.sig",
         Some(signed.as_bytes()),
     );
-    d.loopx(&["fsck"]).fails_with(1).says("beside no operation");
+    d.loopx(&["fsck"])
+        .fails_with(1)
+        .says("belongs to no operation");
     d.loopx(&["fsck", "--repair"]).ok();
     forge(&d, &format!("{path}.sig"), Some(signed.as_bytes()));
     d.loopx(&["fsck"]).says("all whole").ok();

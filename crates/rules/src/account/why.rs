@@ -70,7 +70,7 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Nobody => f.write_str("this is the result of no session"),
+            Why::Nobody => f.write_str("no session has this result"),
             Why::NotDone { session, stage } => write!(f, "session {session} is in stage {stage}"),
             Why::NoVerdict(session) => {
                 write!(f, "no verdict of session {session} covers this tree")
@@ -80,17 +80,17 @@ impl fmt::Display for Why {
             }
             Why::Conflict(session) => write!(
                 f,
-                "what was reviewed of session {session} is in conflict with what the branch has by now"
+                "the reviewed changes of session {session} conflict with the branch as it is now"
             ),
             Why::Landed(session) => write!(
                 f,
                 "the verdict of session {session} was used for an earlier landing, and a verdict counts for one landing only"
             ),
             Why::OtherTarget { session, target } => {
-                write!(f, "the verdict of session {session} is about `{target}`")
+                write!(f, "the verdict of session {session} is about the branch `{target}`")
             }
             Why::NotShown(session) => {
-                write!(f, "the review of session {session} began above this commit")
+                write!(f, "the review of session {session} began after this commit")
             }
             Why::Uncommitted(session) => write!(
                 f,
@@ -106,17 +106,17 @@ impl fmt::Display for Why {
             ),
             Why::NoArchive(session) => write!(
                 f,
-                "this is not what archiving session {session} makes of the specs"
+                "the specs of this commit are not those that archiving session {session} makes"
             ),
             Why::Stray { session: None, .. } => f.write_str(
-                "the merge changes what none of its commits does, as where the branch has renamed it",
+                "the merge changes something that none of its commits changes, for example in a file that the branch renamed",
             ),
             Why::Stray {
                 session: Some(session),
                 ..
             } => write!(
                 f,
-                "with session {session} comes what its review did not show, and a merge changes what none of the commits does, as where the branch has renamed it"
+                "the result of session {session} has something that its review did not show: a merge changes something that none of the commits changes, for example in a file that the branch renamed"
             ),
         }
     }
@@ -140,9 +140,9 @@ impl fmt::Display for PathWhy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             PathWhy::Guarded => "guarded: lands only by a session",
-            PathWhy::Mode => "no plain file of an unchanged mode",
+            PathWhy::Mode => "its mode changes, or it is no plain file",
             PathWhy::Code => "not in always_allow",
-            PathWhy::Demanded => "demanded of a profile: lands only by a session",
+            PathWhy::Demanded => "policy demands a profile for it: lands only by a session",
         })
     }
 }

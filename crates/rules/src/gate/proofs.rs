@@ -155,7 +155,7 @@ impl Proofs {
             found.push(Blocker::new(
                 Code::ParticipantUnproven,
                 format!(
-                    "{} is {} by name only, which anybody can claim: {what}: {}; policy counts keys",
+                    "{} is {} by name only, and policy counts keys: {what}: {}",
                     one.person, one.role, one.why
                 ),
                 help(policy, one, base),

@@ -53,7 +53,7 @@ impl Taken {
         Blocker::new(
             Code::WordTakenBack,
             format!(
-                "{} signed `{}` (@{}), which was {what} by {}: only {} can say otherwise, by a later signed one",
+                "{} signed `{}` (@{}), and it was {what} by {}: only {} can change that, by a later signed record",
                 self.by, self.word, self.seq, self.told_by, self.by
             ),
             self.again.clone().note(format!("(by {})", self.by)),

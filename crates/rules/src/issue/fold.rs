@@ -175,14 +175,14 @@ pub fn persons_word(id: &IssueId, ops: &[Operation], word: &Word) -> Option<&'st
     let after = folded(id, ops, Some(word))?;
     let is_resolved = |read: &Read| read.issue.status == Status::Resolved;
     if is_resolved(&after) && !before.as_ref().is_some_and(is_resolved) {
-        return Some("that an issue is resolved");
+        return Some("resolving an issue");
     }
     let before = before.map_or_else(Vec::new, |read| read.texts.solutions);
     let known = |now: &Solution| before.iter().find(|one| one.op == now.op);
     for now in &after.texts.solutions {
         let was = known(now);
         if now.rejected.is_none() && was.is_some_and(|was| was.rejected.is_some()) {
-            return Some("that a rejected solution will do after all");
+            return Some("binding a rejected solution");
         }
         if was.map_or(&None, |was| &was.scored) != &now.scored {
             return Some("a score in place of the audit");

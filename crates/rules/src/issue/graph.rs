@@ -69,7 +69,7 @@ impl Wait {
             Wait::World(open) => open.words(),
             Wait::NotNeeded { issue } => {
                 format!(
-                    "nothing: {} was resolved, and this was for its failure",
+                    "nothing: {} was resolved, and this issue is only for the case that it fails",
                     name(issue)
                 )
             }

@@ -262,7 +262,7 @@ impl Overruled {
     /// Words about the issue, behind its name.
     pub fn words(&self) -> String {
         format!(
-            "taken back by {}, and it stays: {} used it meanwhile",
+            "the undo by {} does not count: {} used the issue meanwhile",
             self.undone.by.name, self.used.by.name
         )
     }

@@ -206,8 +206,9 @@ pub fn require_step(issue: &Issue, to: Status, follows: &Follows) -> Result<()> 
         [] => "nothing".to_owned(),
         words => words.join(" or "),
     };
-    let message =
-        format!("{id} is {from}, and [backlog] follows of loopx.toml lets {to} come after {after}");
+    let message = format!(
+        "{id} is {from}, and [backlog] follows of loopx.toml allows {to} only after {after}"
+    );
     let way = match first_step(follows, from, to) {
         // An issue that has ended is opened, and becomes nothing else.
         Some(_) if from.is_final() && !may_follow(follows, from, issue.unbegun()) => None,
@@ -217,7 +218,7 @@ pub fn require_step(issue: &Issue, to: Status, follows: &Follows) -> Result<()> 
     };
     let message = match way {
         Some(_) => message,
-        None => format!("{message}; no way leads there"),
+        None => format!("{message}; no status leads there"),
     };
     let way = way.unwrap_or_else(|| command!("issue show {id}"));
     Err(Failure::refused(Code::IssueNotNext, message).help(way))

@@ -278,7 +278,7 @@ fn feasibility(touched: &[Touched], ground: &Ground) -> Dimension {
     let mut score = match &ground.changed {
         None => {
             findings.push(
-                "nothing was changed for it yet: its files are compared with no others".to_owned(),
+                "no session changed anything for the issue yet: the files of the solution are compared with none".to_owned(),
             );
             70
         }

@@ -17,7 +17,7 @@ pub(super) fn settle(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let all = &state.conflicts;
     let first = all.iter().find(is_choice).or(all.first());
     let word = first.map(|first| {
-        let what = "the word on what counts of two records".to_owned();
+        let what = "the choice between two records".to_owned();
         tasks::by_person(view, here, what, || counts(id, first, all))
     });
     let mut contested = state.contested().map(|(file, _)| file.to_string());

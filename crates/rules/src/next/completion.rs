@@ -68,7 +68,7 @@ pub(super) fn led(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
             if found.advice.is_empty() =>
         {
             found.advice(hint![
-                format!("{names} is done; the session stays as it is until somebody goes on, and its results leave it by: "),
+                format!("{names} is done; the session waits until somebody goes on; to take its results out: "),
                 command!("pipeline export DIR")
             ])
         }
@@ -81,7 +81,7 @@ pub(super) fn led(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
         }
         (OnComplete::Keep, Some(Verb::Approve | Verb::Finish | Verb::Archive)) => {
             let what =
-                format!("the word that it goes on: {names} is done, and the session is kept");
+                format!("the decision to go on: {names} is done, and the session is kept");
             Advised::waits("a person", what).advice(kept(command))
         }
         _ => found,

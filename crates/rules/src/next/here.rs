@@ -151,7 +151,7 @@ impl Unpushed {
         let push = Advised::from(self.push());
         match self.standing {
             Standpoint::Behind => push.advice(hint![
-                "where git refuses it: ",
+                "where git refuses the push: ",
                 Hint::git(format!("fetch {}", self.remote)),
                 ", and ask again"
             ]),

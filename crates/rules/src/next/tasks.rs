@@ -78,10 +78,13 @@ fn behind_skipped(
         let retry = behind.retry(view.state);
         // Who let it go beyond its cap lets go of what waits for it.
         if plan::is_at_cap(behind.skipped, view.state) {
-            let again = hint![format!("{told}; to try that once more: "), retry];
+            let again = hint![
+                format!("{told}; to try the skipped task once more: "),
+                retry
+            ];
             return Advised::from(behind.skip()).advice(again);
         }
-        let fall = hint![format!("{told}; to let it fall, too: "), behind.skip()];
+        let fall = hint![format!("{told}; to skip this task too: "), behind.skip()];
         Advised::from(retry).advice(fall)
     }))
 }
@@ -227,7 +230,7 @@ impl<'q> Tasks<'q> {
     fn checkpoint(&self) -> Option<Advised> {
         let mut ready = self.ready();
         let (at, node) = ready.find(|(_, node)| node.kind == NodeKind::Checkpoint)?;
-        let what = format!("the word that {} may pass", node.id);
+        let what = format!("the decision that {} may pass", node.id);
         Some(by_person(self.view, self.here, what, || {
             Advised::write(hint![
                 format!("look at what {} is about ({}): ", node.id, node.title),
@@ -251,7 +254,7 @@ impl<'q> Tasks<'q> {
         if !plan::is_at_cap(node, state) {
             return Some(Advised::from(retry).advice(told));
         }
-        let what = format!("the word that {id} is tried once more than its cap");
+        let what = format!("the decision to try {id} once more, beyond its cap");
         Some(by_person(self.view, self.here, what, || {
             Advised::write(hint![
                 format!("{told}; all of its {cap} attempts are used. To try it once more: "),
@@ -371,17 +374,17 @@ fn of_the_world(view: View<'_>, here: &Here<'_>, open: &Open) -> Advised {
     let task = &open.task;
     let told = format!("{task} waits for {}", open.words());
     if open.never {
-        let what = format!("the word that {task} falls: {told}");
+        let what = format!("the decision to skip {task}: {told}");
         let fall = command!("task skip {task} --reason WHY");
         return by_person(view, here, what, || {
-            Advised::write(hint![format!("{told}; to let it fall: "), fall])
+            Advised::write(hint![format!("{told}; to skip the task: "), fall])
         });
     }
     let Condition::Person { person } = &open.condition else {
         return Advised::waits("an event outside the session", told);
     };
     let word = command!("task open {task} --reason WHY");
-    let what = format!("the word that {task} may begin");
+    let what = format!("the decision that {task} may begin");
     let names = here.who.map(|who| view.credentials.names(who));
     if open.condition.is_persons(&names.unwrap_or_default()) {
         let told = format!("{told}; to say that it may begin: ");

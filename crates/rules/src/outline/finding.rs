@@ -15,18 +15,18 @@ pub const FINDINGS: &[Known] = &[
         id: "exploration_file_missing",
         severities: WARNING,
         meaning: "a note on an angle names a file, or a line of one, that the code does not have",
-        fix: "look again, and write the note anew",
+        fix: "look at the code again, and write a new note",
     },
     Known {
         id: "exploration_stale",
         severities: WARNING,
         meaning: "a note on an angle was written for other code",
-        fix: "look again, and write the note anew",
+        fix: "look at the code again, and write a new note",
     },
     Known {
         id: "plan_markers_damaged",
         severities: WARNING,
-        meaning: "the markers of the header of plan.md are no pair above its first section, so nothing is written there",
+        meaning: "the markers of the header of plan.md are not one pair above the first section, so the header is not written",
         fix: "write both markers, each on a line of its own, above the first section",
     },
 ];

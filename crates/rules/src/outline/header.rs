@@ -38,10 +38,10 @@ pub fn place(text: &str) -> Result<Option<Range<usize>>, Damage> {
         is_below |= line.starts_with("## ");
         match (word, begin, &found) {
             (BEGIN | END, _, Some(_)) => {
-                return Err(damage(number, "the markers stand there twice"));
+                return Err(damage(number, "both markers are there twice"));
             }
             (BEGIN, Some(_), None) => {
-                return Err(damage(number, "the first marker stands there twice"));
+                return Err(damage(number, "the first marker is there twice"));
             }
             (BEGIN, None, None) if is_below => {
                 return Err(damage(number, "the markers stand below the first section"));
@@ -50,7 +50,7 @@ pub fn place(text: &str) -> Result<Option<Range<usize>>, Damage> {
             (END, None, None) => {
                 return Err(damage(
                     number,
-                    "the second marker stands there without the first",
+                    "the second marker is there without the first",
                 ));
             }
             (END, Some((from, _)), None) => found = Some(from..at),
@@ -61,7 +61,7 @@ pub fn place(text: &str) -> Result<Option<Range<usize>>, Damage> {
     match (begin, found) {
         (Some((_, number)), None) => Err(damage(
             number,
-            "the first marker stands there without the second",
+            "the first marker is there without the second",
         )),
         (_, found) => Ok(found),
     }

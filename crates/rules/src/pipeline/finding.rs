@@ -37,25 +37,25 @@ pub const FINDINGS: &[Known] = &[
         "pipeline_cycle",
         Known::ERROR,
         "tasks of a pipeline wait for each other",
-        "take one of the edges out",
+        "remove one of the dependencies",
     ),
     Known::new(
         "pipeline_dependency_unknown",
         Known::ERROR,
-        "a task of a pipeline waits for one that is not in it",
-        "name one that is there, or add it",
+        "a task of a pipeline waits for a task that is not in the pipeline",
+        "name a task of the pipeline, or add the task",
     ),
     Known::new(
         "pipeline_extends_unknown",
         Known::ERROR,
-        "a pipeline extends one that is not there, or itself",
-        "name one of those that the program has",
+        "a pipeline extends a pipeline that does not exist, or itself",
+        "name one of the pipelines of the program",
     ),
     Known::new(
         "pipeline_gate_waits",
         Known::ERROR,
-        "a gate of a pipeline waits for what it holds",
-        "judge only what stands before the gate",
+        "a gate of a pipeline waits for a task that waits for the gate",
+        "let the gate judge only tasks that come before it",
     ),
     Known::new(
         "pipeline_id_invalid",
@@ -84,14 +84,14 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "pipeline_param_unknown",
         Known::ERROR,
-        "a pipeline names a parameter that it does not have",
+        "a condition or a text of a pipeline names a parameter that the pipeline does not have",
         "add it to `params`, or mend its name",
     ),
     Known::new(
         "pipeline_placeholder_unknown",
         Known::ERROR,
-        "a text of a pipeline has a placeholder that stands for nothing",
-        "name a parameter, or take the braces out",
+        "a text of a pipeline has a placeholder that names no parameter",
+        "name a parameter, or remove the braces",
     ),
     Known::new(
         "pipeline_read_never",
@@ -102,7 +102,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "pipeline_role_unknown",
         Known::ERROR,
-        "a task of a pipeline is for a role that it does not have",
+        "a task of a pipeline is for a role that the pipeline does not have",
         "add it to `roles`, or mend its name",
     ),
     Known::new(
@@ -132,7 +132,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "pipeline_task_invalid",
         Known::ERROR,
-        "a task of a pipeline would be none in `tasks.jsonl`",
+        "a task of a pipeline would have an error in `tasks.jsonl`",
         "write the field as the message says",
     ),
     Known::new(

@@ -212,7 +212,7 @@ impl<'p> Linter<'p> {
         let (id, message) = match gate {
             Some(gate) => (
                 "pipeline_gate_waits",
-                format!("{gate} waits for what waits for it: {words}"),
+                format!("{gate} waits for tasks that wait for the gate: {words}"),
             ),
             None => (
                 "pipeline_cycle",
@@ -265,7 +265,8 @@ impl<'p> Linter<'p> {
         self.used.roles.insert(role.clone());
         if !roles.contains_key(role) {
             let near = near(role, roles.keys().map(String::as_str));
-            let message = format!("{own} is for `{role}`, which is none of the roles{near}");
+            let message =
+                format!("{own} is for the role `{role}`, which the pipeline does not have{near}");
             self.found.say("pipeline_role_unknown", place, message);
         }
     }
@@ -288,7 +289,7 @@ impl<'p> Linter<'p> {
                 || is_inner && OF_GATES.contains(&name);
             if !is_known {
                 let near = near(name, params.keys().map(String::as_str));
-                let message = format!("{own}: `{{{name}}}` stands for nothing{near}");
+                let message = format!("{own}: `{{{name}}}` names no parameter{near}");
                 self.found
                     .say("pipeline_placeholder_unknown", place, message);
             }
@@ -333,7 +334,7 @@ impl<'p> Linter<'p> {
                 if !is_known && param.kind != ParamKind::Check {
                     let near = near(name, params.keys().map(String::as_str));
                     let message =
-                        format!("the default of `{own}`: `{{{name}}}` stands for nothing{near}");
+                        format!("the default of `{own}`: `{{{name}}}` names no parameter{near}");
                     self.found.say("pipeline_placeholder_unknown", top, message);
                 }
             }
@@ -398,11 +399,14 @@ impl<'p> Linter<'p> {
             self.found.say("pipeline_condition_never", place, message);
         }
         if let Some(path) = when.has.iter().find(|path| when.lacks.contains(path)) {
-            let message = format!("{own}: `{path}` is to be there, and not to be there");
+            let message =
+                format!("{own}: the condition asks that `{path}` is there, and that it is not");
             self.found.say("pipeline_condition_never", place, message);
         }
         if when.lacks.iter().any(|path| path == "package.json") && !when.depends.is_empty() {
-            let message = format!("{own}: package.json is to name a package, and not to be there");
+            let message = format!(
+                "{own}: the condition asks that package.json names a package, and that it is not there"
+            );
             self.found.say("pipeline_condition_never", place, message);
         }
     }

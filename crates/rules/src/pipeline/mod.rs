@@ -113,7 +113,7 @@ fn extended(
     for name in &own.remove {
         if !take_out(&mut whole, name.get_ref()) {
             let message = format!(
-                "`remove` names `{}`, which is in nothing that it extends",
+                "`remove` names `{}`, which the extended pipeline does not have",
                 name.get_ref()
             );
             let place = Place::new(label, 1);

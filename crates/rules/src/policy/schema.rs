@@ -99,7 +99,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "gates.task_files",
-        "A path that no task names which whoever commits has",
+        "A path that the tasks of the committer do not name",
     ),
     (
         "gates.protected",
@@ -107,7 +107,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "gates.target",
-        "Branch that results go to: what it has is no session's own",
+        "Branch that results go to; commits that it has belong to no session",
     ),
     (
         "approve.deny",
@@ -115,7 +115,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "approve.agents",
-        "Hosts of coding agents whose commands may give a person's word, like \"claude\"; none where nothing is said",
+        "Hosts of coding agents whose commands may do what else only a person may, like \"claude\"; none where nothing is said",
     ),
     (
         "approve.required",
@@ -139,7 +139,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "approve.take_back",
-        "The roles whose signed word stands for one that somebody signed and that was taken back",
+        "The roles that may take back, with a signature, what somebody else signed",
     ),
     (
         "approve.by",
@@ -239,7 +239,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "profiles",
-        "Profiles of one's own or changed, by name; `allowed`: those taken although policy asks for what they have not; `demand`: the profile that a change of a path needs",
+        "Own or changed profiles, by name; `allowed`: profiles that may be used although they lack what policy asks for; `demand`: the profile that a change of a path needs",
     ),
     ("start.profile", "Profile of a session that names none"),
     ("artifacts.max_bytes", "The largest artifact, in bytes"),

@@ -53,7 +53,7 @@ pub struct UnknownKey {
 impl UnknownKey {
     /// The sentence for people.
     pub fn warning(&self) -> String {
-        format!("{}; it is passed over", self.words())
+        format!("{}; the key is passed over", self.words())
     }
 
     fn words(&self) -> String {
@@ -73,7 +73,7 @@ impl UnknownKey {
         Failure::refused(
             Code::PolicyInvalid,
             format!(
-                "{}; a newer git loopx may know it, and to pass over it could open a gate",
+                "{}; a newer git loopx may know the key, and passing over it could open a gate",
                 self.words()
             ),
         )
@@ -305,7 +305,9 @@ mod tests {
             );
             assert!(failure.message.contains(&format!("`{key}`")), "{failure}");
             assert!(
-                failure.message.contains("a newer git loopx may know it"),
+                failure
+                    .message
+                    .contains("a newer git loopx may know the key"),
                 "{failure}"
             );
         }

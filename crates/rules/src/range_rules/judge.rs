@@ -120,7 +120,7 @@ fn by_moment(range: &Range<'_>, commit: &Commit, owner: &State) -> Result<Option
             format!("it was made in stage {}", state.stage)
         };
         let message = format!(
-            "no trailer names a state of session {}; {when}: {}",
+            "the commit has no trailer with a state of session {}; {when}: {}",
             owner.id,
             offence.sentence()
         );
@@ -175,7 +175,7 @@ fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<
         Severity::Warning
     };
     let message = format!(
-        "no trailer names the state of session {} that allowed {}",
+        "the commit has no trailer with the state of session {} that allowed {}",
         bound.id,
         some(&paths)
     );
@@ -232,7 +232,7 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
         .collect();
     if !refused.is_empty() && !settled {
         let why = format!(
-            "session {} in stage {} does not take that",
+            "session {} in stage {} does not allow this change",
             bound.id, then.stage
         );
         found.push(tell(Severity::Error, refused, why));
@@ -362,7 +362,7 @@ fn result(policy: &Policy, commit: &Commit, state: &State) -> Result<Option<Find
         return Ok(None);
     }
     let message = format!(
-        "names session {} and no Loopx-State that allowed {}",
+        "names session {} and has no Loopx-State trailer that allowed {}",
         state.id,
         some(&paths)
     );
@@ -384,7 +384,7 @@ fn forged(commit: &Commit, fault: &Fault) -> Finding {
     let (code, message, help) = match fault {
         Fault::Sessions(named) if named.is_empty() => (
             Code::SessionMissing,
-            "Loopx-State stands there without a Loopx-Session".to_owned(),
+            "the commit has a Loopx-State trailer without a Loopx-Session trailer".to_owned(),
             again,
         ),
         Fault::Sessions(named) => (

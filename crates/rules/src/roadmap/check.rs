@@ -7,7 +7,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "roadmap_apart",
         Known::WARNING,
-        "a field of a roadmap, or of an issue of it, was written apart by two people",
+        "two clones gave a field of a roadmap, or of one of its issues, different values",
         "write the field anew",
     ),
     Known::new(
@@ -92,13 +92,13 @@ pub const FINDINGS: &[Known] = &[
         "roadmap_two_phases",
         Known::ERROR,
         "an issue of a roadmap is in more than one phase",
-        "say which one",
+        "keep one of them",
     ),
     Known::new(
         "roadmap_two_waves",
         Known::ERROR,
         "an issue of a roadmap is in more than one wave",
-        "say which one",
+        "keep one of them",
     ),
     Known::new(
         "roadmap_wave_gap",
@@ -109,13 +109,13 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "roadmap_wave_order",
         Known::ERROR,
-        "an issue waits for an issue that does not come before it",
+        "an issue waits for an issue of the same wave or of a later one",
         "put it into a later wave, or take the link away",
     ),
     Known::new(
         "roadmap_wave_unknown",
         Known::ERROR,
-        "an issue is in a wave that no layer of its roadmap stands for",
+        "an issue is in a wave that is not a layer of its roadmap",
         "put it into a layer",
     ),
 ];

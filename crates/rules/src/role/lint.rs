@@ -41,7 +41,7 @@ pub const FINDINGS: &[Known] = &[
     Known {
         id: "prompt_unreadable",
         severities: ERROR,
-        meaning: "the file of a prompt is no text",
+        meaning: "the file of a prompt is not text",
         fix: "write it in UTF-8",
     },
 ];

@@ -10,14 +10,14 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "rule_category_unknown",
         Known::ERROR,
-        "a document of rules has a category that there is not",
+        "a document of rules has a category that does not exist",
         "write one of the categories, or name it in `rules.categories` of loopx.toml",
     ),
     Known::new(
         "rule_contradiction",
         Known::WARNING,
-        "the front matter of a document of rules says two things that do not go together",
-        "decide for one of them",
+        "two fields in the front matter of a document of rules contradict each other",
+        "keep one of the two fields",
     ),
     Known::new(
         "rule_dead_path",
@@ -34,7 +34,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "rule_empty",
         &[Severity::Info],
-        "a document of rules has nothing but headings and comments, and is read to nobody",
+        "a document of rules has only headings and comments, and is given to nobody",
         "write rules into it, or remove it",
     ),
     Known::new(
@@ -111,7 +111,7 @@ pub fn findings(documents: &[Document], ground: Ground<'_>) -> Vec<Finding> {
         }
         if document.bytes > ground.budget {
             let message = format!(
-                "it has {} bytes, and the budget is {}: it is read to nobody",
+                "it has {} bytes, and the budget is {}: it is given to nobody",
                 document.bytes, ground.budget
             );
             found.push(finding("rule_over_budget", &document.path, 0, message));

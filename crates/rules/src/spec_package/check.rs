@@ -275,7 +275,7 @@ fn decisions(package: &Package, found: &mut Findings) {
         .brought()
         .filter(|one| one.priority == Some(super::Priority::Must));
     for one in must.filter(|one| !words.contains(one.id.as_str())) {
-        let message = format!("{} has no place in the architecture", one.id);
+        let message = format!("{} is not named in the architecture", one.id);
         found.say("package_requirement_unplaced", &source.label, 0, message);
     }
 }

@@ -19,7 +19,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "package_criterion_invalid",
         Known::ERROR,
-        "an acceptance criterion says not when and what then, so that it can be no scenario",
+        "an acceptance criterion does not say WHEN and THEN, so that it cannot become a scenario",
         "write `NAME: WHEN ..., THEN ...`, the words in upper case",
     ),
     Known::new(
@@ -74,7 +74,7 @@ pub const FINDINGS: &[Known] = &[
         "package_exploration_narrow",
         Known::WARNING,
         "the request was not looked at from three to five sides",
-        "name them as `dimensions` in the front matter of the product brief",
+        "name the sides as `dimensions` in the front matter of the product brief",
     ),
     Known::new(
         "package_file_apart",
@@ -85,7 +85,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "package_file_unread",
         Known::WARNING,
-        "a file in the folder of a document is none of its items",
+        "a file in the folder of a document is not one of the items of the document",
         "name it by the id of its item, or move it away",
     ),
     Known::new(
@@ -139,7 +139,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "package_priority_unknown",
         Known::ERROR,
-        "the priority of a requirement is no word of MoSCoW",
+        "the priority of a requirement is not must, should, could or wont",
         "write must, should, could or wont",
     ),
     Known::new(
@@ -157,7 +157,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "package_reference_unknown",
         Known::ERROR,
-        "something names an id that the package does not have",
+        "a document names an id that the package does not have",
         "mend the id, or write what it names",
     ),
     Known::new(
@@ -193,7 +193,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "package_statement_weak",
         Known::ERROR,
-        "a requirement has no word that binds",
+        "a requirement has neither SHALL nor MUST",
         "write SHALL or MUST",
     ),
     Known::new(

@@ -139,7 +139,10 @@ fn cycles(file: &TaskFile) -> Vec<Conflict> {
     let rings = file.cycles().into_iter();
     let rings = rings.filter(|ring| domains(file, ring).len() > 1);
     let made = |ring: Vec<usize>| {
-        let help = hint!["take one of the edges out: ", command!("edit tasks.jsonl")];
+        let help = hint![
+            "remove one of the dependencies: ",
+            command!("edit tasks.jsonl")
+        ];
         made(file, Kind::Cycle, &ring, help)
     };
     rings.map(made).collect()

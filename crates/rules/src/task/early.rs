@@ -50,7 +50,7 @@ impl Early {
             "should be looked at"
         };
         format!(
-            "`{}` of {} by {} (@{}) {counts}: it was written while {}, by the list of now, waited for {}",
+            "`{}` of {} by {} (@{}) {counts}: by the present list, {} still waited then for {}",
             self.step,
             self.task,
             self.by.name,

@@ -388,7 +388,7 @@ fn a_record_that_names_another_claim_is_a_conflict_of_the_session() {
     assert!(
         merged.conflicts[0]
             .why
-            .contains("names a claim that does not hold")
+            .contains("names a claim that does not count")
     );
     let ids: BTreeSet<_> = merged.tasks.keys().collect();
     assert_eq!(ids.len(), 1);

@@ -94,14 +94,11 @@ impl Status {
     /// An illegal step in words, with the legal ones.
     pub fn refuses(self, task: &TaskId, step: Step) -> String {
         let legal: Vec<&str> = self.steps().map(Step::as_str).collect();
-        format!(
-            "{task} is {self}, and `{step}` does not lead on from there; {} {}",
-            legal.join(", "),
-            match legal.len() {
-                1 => "does",
-                _ => "do",
-            }
-        )
+        let legal = match legal.as_slice() {
+            [] => "no step".to_owned(),
+            steps => steps.join(" or "),
+        };
+        format!("{task} is {self}: expected {legal}, found `{step}`")
     }
 }
 
@@ -373,7 +370,7 @@ impl TaskFacts {
         };
         if names.is_some_and(|named| self.holder().map(|claim| &claim.op) != named) {
             return Err(format!(
-                "`{step}` of {} names a claim that does not hold",
+                "`{step}` of {} names a claim that does not count",
                 event.task()
             ));
         }
@@ -590,7 +587,7 @@ impl State {
         let has_reason = op.reason.as_deref().is_some_and(says_something);
         if !has_reason && event.step().asks_why() {
             let step = event.step();
-            return Err(format!("nobody says why, and `{step}` of {id} asks for it"));
+            return Err(format!("`{step}` of {id} needs a reason, and has none"));
         }
         let known = self.tasks.get(&id.key());
         let missed_last = known.is_some_and(|facts| !beside.saw(&facts.last.op));
@@ -679,12 +676,9 @@ mod tests {
     fn an_illegal_step_names_the_legal_ones() {
         let task = TaskId::parse("T-1").expect("an id");
         let said = Status::Completed.refuses(&task, Step::Take);
-        assert_eq!(
-            said,
-            "T-1 is completed, and `take` does not lead on from there; retry does"
-        );
+        assert_eq!(said, "T-1 is completed: expected retry, found `take`");
         let said = Status::Failed.refuses(&task, Step::Done);
-        assert!(said.ends_with("; retry, skip do"), "{said}");
+        assert!(said.contains("expected retry or skip, found"), "{said}");
     }
 
     #[test]

@@ -271,9 +271,11 @@ impl World {
         match (condition, self.seen.get(condition)) {
             (_, None) => not("nobody looked yet", None),
             (_, Some(Seen::NoBranch)) => not("there is no such branch here", None),
-            (_, Some(Seen::NoCommit)) => not("that names no commit here", None),
+            (_, Some(Seen::NoCommit)) => not("no commit here has this name", None),
             (_, Some(Seen::Branch { has: true, .. })) => None,
-            (_, Some(Seen::Branch { has: false, at })) => not("the branch has it not", Some(at)),
+            (_, Some(Seen::Branch { has: false, at })) => {
+                not("the branch does not have it", Some(at))
+            }
             (_, Some(Seen::NoRole)) => not("policy has no such role in approve.roles", None),
             (_, Some(Seen::NoRun)) => not("nobody ran it", None),
             (_, Some(Seen::Ran { how, at })) => match how {
@@ -396,12 +398,12 @@ mod tests {
             (
                 Some(Seen::NoCommit),
                 commit,
-                "v1 on main: that names no commit here",
+                "v1 on main: no commit here has this name",
             ),
             (
                 branch(false),
                 path,
-                "src/x on main: the branch has it not (since 2026-05-01T00:00:00Z)",
+                "src/x on main: the branch does not have it (since 2026-05-01T00:00:00Z)",
             ),
             (branch(true), path, ""),
             (branch(true), commit, ""),

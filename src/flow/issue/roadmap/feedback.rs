@@ -29,7 +29,7 @@ pub(crate) fn feedback(
     text: &str,
 ) -> Result<Written<Given>> {
     if verdict == Verdict::Approve {
-        require_person(ctx, "that a roadmap can be worked by")?;
+        require_person(ctx, "approving a roadmap")?;
     } else {
         let again = match verdict {
             Verdict::Criteria => command!("roadmap feedback criteria \"Say how fast\""),
@@ -86,7 +86,7 @@ pub(crate) fn feedback(
         if after.is_spent() {
             require_person(
                 ctx,
-                "that the last change is asked for, and the roadmap taken as it is",
+                "the last round of feedback, after which the roadmap is taken as it is,",
             )?;
         }
         let note = Note::from(Said::new(NoteKind::Decision, said));

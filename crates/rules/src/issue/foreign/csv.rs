@@ -271,7 +271,7 @@ fn one(mut row: Cells, keys: &HashMap<String, String>, g: &mut Gather<'_>) {
     if !whole.is_empty() {
         g.remark(
             &at,
-            "its title is too long for one: the whole is in the description",
+            "its title is too long: the whole title is in the description",
         );
     }
     let map = [("title".to_owned(), Value::String(title))].into_iter();
@@ -349,7 +349,7 @@ fn made(plain: &mut Plain, row: &mut Cells, g: &mut Gather<'_>) {
         if plain.due.is_none() {
             g.remark(
                 &row.at,
-                format!("`{text}` says no day that is known: it is kept as data"),
+                format!("`{text}` is not a day in a known form: the text is kept as data"),
             );
             keep(&mut row.rest, "due".to_owned(), text);
         }

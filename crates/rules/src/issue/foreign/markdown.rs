@@ -254,7 +254,7 @@ impl<'f> List<'f> {
             let lines = if count == 1 { "line is" } else { "lines are" };
             g.remark(
                 &format!("{}:{first}", self.file.name),
-                format!("{count} {lines} of no check box, and not taken over"),
+                format!("{count} {lines} without a check box, and not taken over"),
             );
         }
     }

@@ -90,10 +90,7 @@ pub(super) fn of_ccw(
                 rest.extend(left);
             }
             Err(why) => {
-                g.remark(
-                    &fields.at,
-                    format!("a solution of it is kept as data: {why}"),
-                );
+                g.remark(&fields.at, format!("a solution is kept as data: {why}"));
                 rest.push(Value::Object(map));
             }
         }

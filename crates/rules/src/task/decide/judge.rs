@@ -72,7 +72,7 @@ pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
     if is_fix && is_good && gate.attempt > 0 {
         let score = score.unwrap_or_default();
         judged.suggestion = Some(format!(
-            "a score of {score} after {} would let it proceed; the fix counts",
+            "with a score of {score} after {} the verdict could be proceed; the given verdict, fix, counts",
             repairs(gate.attempt)
         ));
     }
@@ -87,7 +87,7 @@ pub fn counts(kind: NodeKind, gate: &Gate, decision: &Decision) -> Judged {
     let mut judged = judge(kind, gate, decision);
     if let Some(was) = decision.came_to.filter(|was| *was != judged.verdict) {
         judged.why.push(format!(
-            "the gate changed since: it came to {was} by the one of then, and to {} by this one",
+            "the gate changed since: the gate of then came to {was}, the present gate comes to {}",
             judged.verdict
         ));
         judged.verdict = was.max(judged.verdict);
@@ -175,7 +175,9 @@ fn faults(gate: &Gate, given: &Decision, score: Option<Points>) -> Vec<String> {
 fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
     if gate.is_final && judged.severity == Some(Severity::High) {
         judged.verdict = Verdict::Escalate;
-        judged.why.push("this is the last word on it".to_owned());
+        judged
+            .why
+            .push("the gate is final: no repair follows it".to_owned());
         return;
     }
     // Another repair of the same kind shows nothing new.

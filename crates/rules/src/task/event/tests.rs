@@ -158,7 +158,7 @@ fn a_record_that_weighs_less_than_its_kind_is_damaged() {
     assert_ne!(forged, text);
     let said = Operation::parse(forged.as_bytes(), "op", &oid(1)).expect_err("refused");
     assert!(
-        said.message.contains("its weight is not that of its kind"),
+        said.message.contains("its weight does not fit its kind"),
         "{}",
         said.message
     );

@@ -15,7 +15,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "task_check_vague",
         Known::ERROR,
-        "what a person has to look at is not said",
+        "a manual check does not say what a person has to look at",
         "name the thing to look at, and what has to be seen there",
     ),
     Known::new(
@@ -52,18 +52,18 @@ pub const FINDINGS: &[Known] = &[
         "task_cycle",
         Known::ERROR,
         "tasks wait for each other, or are parts of each other",
-        "take one of the edges out",
+        "remove one of the dependencies",
     ),
     Known::new(
         "task_dependency_unknown",
         Known::ERROR,
-        "a task names another one that is not in the list",
+        "a task names a task that is not in the list",
         "name one that is there, or add it",
     ),
     Known::new(
         "task_domain_invalid",
         Known::ERROR,
-        "a domain has no name or no range, or meets another one",
+        "a domain has no name or no range, or has numbers of another domain",
         "write the domain as the message says",
     ),
     Known::new(
@@ -99,7 +99,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "task_field_misspelt",
         Known::ERROR,
-        "a field has the name of another one but for letter case, `_` and `-`",
+        "the name of a field differs from a known field only in letter case, `_` or `-`",
         "write its name as the message says",
     ),
     Known::new(
@@ -141,13 +141,13 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "task_gate_invalid",
         Known::ERROR,
-        "the gate of a decision or a goal cannot be decided by",
+        "the gate of a decision or a goal has an error",
         "write the gate as the message says",
     ),
     Known::new(
         "task_goal_open_ended",
         Known::WARNING,
-        "nothing says what holds when a goal is met",
+        "a goal does not say what holds when it is met",
         "say it in `done_when`, or as a criterion",
     ),
     Known::new(
@@ -171,7 +171,7 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "task_parts_deep",
         Known::ERROR,
-        "more than fifty tasks stand above one, each a part of the next",
+        "a task has more than fifty tasks above it, each a part of the next",
         "make it a part of a task further up",
     ),
     Known::new(
@@ -225,19 +225,19 @@ pub const FINDINGS: &[Known] = &[
     Known::new(
         "task_wait_circular",
         Known::ERROR,
-        "a task waits for what comes only after it",
+        "a task waits for something that comes only after the task",
         "wait for something that others bring about",
     ),
     Known::new(
         "task_wait_invalid",
         Known::ERROR,
-        "what a task waits for outside of the list cannot be understood",
+        "a condition in `waits` of a task cannot be read",
         "write the condition as the message says",
     ),
     Known::new(
         "task_word_unknown",
         Known::ERROR,
-        "a field with few possible words has another one",
+        "a field has a word that is not one of its possible words",
         "write one of the words that the message lists",
     ),
 ];

@@ -513,7 +513,7 @@ pub(super) fn ids(file: &TaskFile, findings: &mut Vec<Finding>) {
             let longest = longest(node.id.as_str().len(), gate);
             if longest > TaskId::MAX {
                 let message = format!(
-                    "{}: what its gate inserts would have ids of {longest} characters, and {} are the most",
+                    "{}: tasks that its gate inserts would have ids of {longest} characters, and {} are the most",
                     node.id,
                     TaskId::MAX
                 );
@@ -522,7 +522,7 @@ pub(super) fn ids(file: &TaskFile, findings: &mut Vec<Finding>) {
         }
         if let Some(owner) = owner(&node.id.key(), &gates) {
             let message = format!(
-                "the id `{}` is one that {owner} gives to what it inserts; expected another one",
+                "the id `{}` is reserved for a task that {owner} inserts; expected another id",
                 node.id
             );
             findings.push(found("task_gate_invalid", node.line, message));
