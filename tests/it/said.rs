@@ -141,7 +141,7 @@ fn a_policy_that_moved_is_said_before_an_approval_and_before_a_finish() {
     check   passed   check-1  true
     next: git loopx finish --yes
     --- stderr
-    warning: the policy of main has changed since this session began ([build], [gates]), and main judges what lands by it
+    warning: the policy of main has changed since this session began ([build], [gates]), and main judges what lands by its present policy
     warning: read `git loopx status`
     --- exit 0
     ");

@@ -64,7 +64,7 @@ fn u18_run_alone_runs_what_has_no_pass_and_says_each_in_a_line() {
     insta::assert_snapshot!(out.steady(), @"
     $ git-loopx run --task VS-1 -- true
     --- stderr
-    error: VS-1 has a command of its own, and another one proves nothing of it
+    error: VS-1 has a command of its own, and a run of another command is no evidence for it
 
     hint: git loopx run --task VS-1  or, as a note: git loopx run -- true
     --- exit 2
