@@ -210,7 +210,7 @@ fn edge_08_one_push_of_everything_is_judged_ref_by_ref() {
     for bad in ["demo", "HEAD:refs/heads/new", "HEAD:refs/heads/other"] {
         push(&["free", bad, ":v1"])
             .fails_with(1)
-            .says("no trailer names");
+            .says("has no trailer with");
     }
     // A protected branch is not deleted in passing, nor set back; as far as its tip is known here.
     for bad in [":release/1", "+v1~0:refs/heads/release/1"] {

@@ -100,7 +100,7 @@ fn a_repair_says_what_it_could_not_mend() {
     let bad = (format!("{ghost}/state.json"), Some(b"{}\n".to_vec()));
     tamper_all(&s, &[forged_title(&s, DEMO), bad]);
     let out = s.loopx(&["--json", "fsck", "--repair"]).fails_with(1);
-    let found = out.says("archive/2026-01/ghost is not mended").json();
+    let found = out.says("archive/2026-01/ghost is not repaired").json();
     assert_eq!(found["left"], json!([ghost]));
     assert!(found["repaired"].is_string(), "{found:#}");
     let left = damages(&s);

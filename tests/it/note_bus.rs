@@ -290,7 +290,7 @@ fn a_key_that_two_clones_set_apart_shows_both_until_its_owner_sets_it_again() {
     assert_eq!(new["refused"].as_array().map(Vec::len), Some(1), "{new}");
     assert_ne!(new["refused"][0]["role"], new["owner"]);
     all.loopx(1, &["note", "get", "mode", "--journal"])
-        .says("set it apart")
+        .says("in another clone")
         .ok();
     all.loopx(
         1,

@@ -265,7 +265,9 @@ fn a_branch_that_is_gone_is_made_again_where_it_was_and_not_replaced_by_its_targ
         if source == "unknown" {
             s.git(&["gc", "--quiet", "--prune=now"]).ok();
             let base = s.git(&["rev-parse", "--short=10", "main"]).line();
-            s.loopx(&["-s", "it", "status"]).says("it begins anew").ok();
+            s.loopx(&["-s", "it", "status"])
+                .says("the branch begins anew")
+                .ok();
             assert_eq!(follow(&s), format!("git switch -c work {base}"));
             continue;
         }
