@@ -619,7 +619,7 @@ fn require_something(facts: &Facts<'_>, files: &[String]) -> Result<()> {
     )
     .help(hint![
         "commit the change, or say why there is none: ",
-        command!("review --verdict approve --reason WHY")
+        facts.policy.empty_verdict_command()
     ]))
 }
 

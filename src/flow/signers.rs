@@ -178,7 +178,8 @@ impl Found<'_> {
         if let Some(verdict) = &self.state.verdict {
             let checked = self.known.signatures.get(&verdict.op);
             let who = &verdict.signed.by;
-            let flaw = gate::verdict_signature(self.policy, who, checked);
+            let said = (who, verdict.reason.as_ref());
+            let flaw = gate::verdict_signature(self.policy, said, checked);
             if let Some(blocker) = flaw.filter(is_of_key) {
                 let is_next = self.state.stage == Stage::Review;
                 let help = self.again(is_next, &verdict.op, self.policy.verdict_command());

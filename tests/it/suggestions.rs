@@ -195,3 +195,15 @@ fn a_review_of_nothing_and_a_name_that_is_taken_lead_to_commands_that_work() {
         .fails_with(2)
         .says("git switch demo");
 }
+
+#[test]
+fn a_signed_review_of_nothing_is_asked_for_with_its_reason() {
+    let policy = "[gates]\nprotected = [\"main\"]\n[review]\nsigned = true\n";
+    let s = crate::support::session::at("review", "", policy);
+    s.loopx(&["review", "--verdict", "approve"])
+        .fails_with(1)
+        .says("git loopx review --verdict approve --reason 'no file has to change' --sign");
+    s.loopx(&["review", "--verdict", "approve", "--reason", "only words"])
+        .fails_with(1)
+        .says("git loopx review --verdict approve --reason 'only words' --sign");
+}

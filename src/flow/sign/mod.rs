@@ -135,7 +135,9 @@ impl Word {
             }
             Some(Event::Reviewed { verdict }) if policy.asks_signed_verdict() => {
                 let checked = credentials.signatures.get(&op.op);
-                if let Some(mut blocker) = gate::verdict_signature(policy, &op.by, checked) {
+                if let Some(mut blocker) =
+                    gate::verdict_signature(policy, (&op.by, op.reason.as_ref()), checked)
+                {
                     lead_to_key(&mut blocker, policy, (&credentials, op));
                     // Nobody who asked for changes is led to an approval.
                     if !verdict.is_approval() {

@@ -16,6 +16,7 @@ use super::{
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, Person};
+use loopx_base::shell_word;
 use loopx_base::working_tree::{CodeFacts, ReviewedCode};
 
 /// Blockers for what an approval in a review rests on and is not there: the execution record, and each check on the
@@ -237,7 +238,11 @@ pub fn reviewer(
     }
     found.extend(unproven(policy, verdict.value.base.as_ref(), credentials));
     let checked = credentials.signatures.get(&verdict.op);
-    found.extend(verdict_signature(policy, who, checked));
+    found.extend(verdict_signature(
+        policy,
+        (who, verdict.reason.as_ref()),
+        checked,
+    ));
     found
 }
 
@@ -258,10 +263,17 @@ pub fn unproven(policy: &Policy, base: Option<&Oid>, credentials: &Credentials) 
 /// Blocker of a verdict whose signature does not count, where it has to.
 pub fn verdict_signature(
     policy: &Policy,
-    who: &Person,
+    (who, reason): (&Person, Option<&String>),
     checked: Option<&Checked>,
 ) -> Option<Blocker> {
-    let again = command!("review --verdict approve --sign");
+    // A review of nothing is refused without the reason that its verdict gave.
+    let again = match reason {
+        Some(reason) => command!(
+            "review --verdict approve --reason {} --sign",
+            shell_word(reason)
+        ),
+        None => command!("review --verdict approve --sign"),
+    };
     match checked {
         None if policy.asks_signed_verdict() => Some(Blocker::new(
             Code::VerdictUnsigned,

@@ -116,10 +116,30 @@ impl Policy {
 
     /// Command that gives an approving verdict where no file differs: a review of nothing says why there is nothing.
     pub fn empty_verdict_command(&self) -> Hint {
-        if self.review.signed {
+        if self.asks_signed_verdict() {
             command!("review --verdict approve --reason WHY --sign")
         } else {
             command!("review --verdict approve --reason WHY")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::Policy;
+
+    #[test]
+    fn a_review_of_nothing_is_signed_where_any_review_is() {
+        for (text, is_signed) in [
+            ("", false),
+            ("[review]\nsigned = true\n", true),
+            ("[review]\nindependence = \"signed\"\n", true),
+        ] {
+            let policy = Policy::parse(text, "loopx.toml").expect("a policy");
+            for command in [policy.verdict_command(), policy.empty_verdict_command()] {
+                let said = command.to_string();
+                assert_eq!(said.contains("--sign"), is_signed, "{text}: {said}");
+            }
         }
     }
 }
