@@ -133,6 +133,11 @@ fn team_g4_a_note_that_was_withdrawn_stays_in_history_and_its_number_is_given_no
     assert_eq!(code_of(&again), "note_withdrawn");
     // Nothing takes all away: each is withdrawn by name, and no file of the branch goes.
     s.loopx(&["note", "clear", "now"]).fails_with(2);
+    // A list that shows none says where the withdrawn ones are.
+    s.loopx(&["note", "list", "--grep", "three"])
+        .says("no notes but 1 withdrawn note")
+        .says("git loopx note list --withdrawn")
+        .ok();
     assert_whole(&s);
 }
 

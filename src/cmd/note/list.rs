@@ -8,6 +8,7 @@ use crate::flow::note::filter::Filter;
 use crate::flow::note::list as flow;
 use crate::flow::note::list::{APPROVAL, Listed, Notes};
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::note::Note;
@@ -106,6 +107,7 @@ pub(super) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let Notes {
         notes,
         left_out,
+        withdrawn,
         damaged,
     } = flow::list(ctx, &filter)?;
     for note in &notes {
@@ -114,17 +116,25 @@ pub(super) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     for (place, what) in &damaged {
         ui.warn(format!("{} is damaged: {}", clean(place), clean(what)));
     }
-    let issue = filter.place.issue.as_deref();
+    let place = match (
+        filter.all,
+        filter.place.journal,
+        filter.place.issue.as_deref(),
+    ) {
+        (true, ..) => " --all".to_owned(),
+        (_, true, _) => " --journal".to_owned(),
+        (_, _, Some(issue)) => format!(" --issue {issue}"),
+        _ => String::new(),
+    };
     if !damaged.is_empty() {
         ui.hint(command!("fsck --repair"));
+    } else if notes.is_empty() && withdrawn > 0 {
+        let withdrawn = counted(withdrawn, "withdrawn note");
+        ui.status(format!("no notes but {withdrawn}"));
+        ui.hint(command!("note list --withdrawn{place}"));
     } else if notes.is_empty() && filter.is_narrow() {
         ui.status("no such note");
-        ui.hint(match (filter.all, filter.place.journal, issue) {
-            (true, ..) => command!("note list --all"),
-            (_, true, _) => command!("note list --journal"),
-            (_, _, Some(issue)) => command!("note list --issue {issue}"),
-            _ => command!("note list"),
-        });
+        ui.hint(command!("note list{place}"));
     } else if notes.is_empty() {
         ui.status("no notes");
         ui.hint(command!("note \"WHAT WAS LEARNED\""));

@@ -88,6 +88,8 @@ pub(crate) struct Notes {
     pub notes: Vec<Listed>,
     /// The number of notes beyond those that were asked for.
     pub left_out: usize,
+    /// The number of notes that were withdrawn, where nobody asked for these.
+    pub withdrawn: usize,
     /// Sessions, issues and folders of the journal of which something cannot be read, and why.
     pub damaged: Vec<(String, String)>,
 }
@@ -105,6 +107,10 @@ pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
     let snapshot = ctx.store()?.snapshot()?;
     let mut damaged = Vec::new();
     let groups = groups(ctx, &snapshot, filter, &mut damaged)?;
+    let with_withdrawn = Filter {
+        withdrawn: true,
+        ..filter.clone()
+    };
     let mut found = Vec::new();
     let mut is_named = false;
     for group in &groups {
@@ -119,11 +125,14 @@ pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
                 Err(failure) => return Err(failure),
             },
         };
-        found.extend(taken(group, filter, thread.as_ref()));
+        found.extend(taken(group, &with_withdrawn, thread.as_ref()));
     }
     if let (Some(typed), false) = (&filter.thread, is_named) {
         find(&[], &filter.place, typed)?;
     }
+    let all = found.len();
+    found.retain(|one| filter.withdrawn || !one.withdrawn);
+    let withdrawn = all - found.len();
     found.sort_by(|one, other| (&one.at, one.seq).cmp(&(&other.at, other.seq)));
     let left_out = filter
         .last
@@ -132,6 +141,7 @@ pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
     Ok(Notes {
         notes: found,
         left_out,
+        withdrawn,
         damaged,
     })
 }
