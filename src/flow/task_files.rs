@@ -10,13 +10,14 @@ use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_rules::session::State;
 use loopx_rules::spec_package::{Document, Part};
+use loopx_rules::task::node::is_within;
 use loopx_rules::task::{outputs, plan};
 use std::collections::BTreeMap;
 
 /// The path of a task's file that a name says; nothing where it names an artifact.
 pub(crate) fn named(name: &str) -> Result<Option<String>> {
     let path = name.trim_start_matches("./");
-    if !outputs::is_within(path, outputs::FOLDER) {
+    if !is_within(path, outputs::FOLDER) {
         return Ok(None);
     }
     require_name(path)?;

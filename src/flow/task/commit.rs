@@ -8,7 +8,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
 use loopx_git::run::Run;
 use loopx_rules::gate::{FileState, Uncommitted};
-use loopx_rules::task::node::Node;
+use loopx_rules::task::node::{Node, is_within};
 
 /// Commits what is not committed of the files that a node names. Nothing where nothing of them differs.
 pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
@@ -74,22 +74,18 @@ fn own<'p>(
     uncommitted: &'p [Uncommitted],
     is_there: impl Fn(&str) -> bool,
 ) -> Own<'p> {
-    let is_below = |path: &str, above: &str| {
-        let below = path.strip_prefix(above.trim_end_matches('/'));
-        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
     let mut own = Own {
         all: Vec::new(),
         new: Vec::new(),
     };
     for one in uncommitted {
         let planned = node.own_files();
-        let found: Vec<&str> = if planned.clone().any(|file| is_below(&one.path, file)) {
+        let found: Vec<&str> = if planned.clone().any(|file| is_within(&one.path, file)) {
             vec![one.path.as_str()]
         } else {
             planned
                 .filter(|file| {
-                    one.path.ends_with('/') && is_below(file, &one.path) && is_there(file)
+                    one.path.ends_with('/') && is_within(file, &one.path) && is_there(file)
                 })
                 .collect()
         };

@@ -9,7 +9,7 @@ use loopx_base::failure::Result;
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::event::Claim;
 use loopx_rules::task::graph::Graph;
-use loopx_rules::task::node::{Node, TaskId, is_below};
+use loopx_rules::task::node::{Node, TaskId, is_within};
 use loopx_rules::task::overlap::{Overlap, overlaps};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub(super) fn touched(
 /// The files of a task against the files that changed.
 fn split(node: &Node, files: Vec<String>) -> Touched {
     let is_planned = |path: &String| node.is_about(path);
-    let is_touched = |file: &&str| files.iter().any(|path| is_below(path, file));
+    let is_touched = |file: &&str| files.iter().any(|path| is_within(path, file));
     let owned = |path: &String| path.clone();
     let declared = files.iter().filter(|path| is_planned(path)).map(owned);
     let undeclared = files.iter().filter(|path| !is_planned(path)).map(owned);

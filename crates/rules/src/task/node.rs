@@ -245,9 +245,9 @@ pub struct Skilled {
     pub args: String,
 }
 
-/// Tells whether a path is `above`, or lies below it.
-pub fn is_below(path: &str, above: &str) -> bool {
-    let rest = path.strip_prefix(above.trim_end_matches('/'));
+/// Tells whether a path is that of the folder, or lies below it.
+pub fn is_within(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
@@ -443,7 +443,7 @@ impl Node {
 
     /// Tells whether a path is one of the node's own files, or lies in a folder that is one.
     pub fn is_about(&self, path: &str) -> bool {
-        self.own_files().any(|file| is_below(path, file))
+        self.own_files().any(|file| is_within(path, file))
     }
 
     /// Files that the node changes, as they were planned. A file that it only reads is not its own.

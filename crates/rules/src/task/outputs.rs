@@ -4,7 +4,7 @@
 //! Paths and blob ids only; reading and writing the files is the business of `flow` and `store`.
 
 use super::event::Completion;
-use super::node::TaskId;
+use super::node::{TaskId, is_within};
 use crate::session::{FileVersions, State};
 use loopx_base::id::{Oid, is_reserved};
 use loopx_base::tree_name;
@@ -16,9 +16,11 @@ pub const FOLDER: &str = "tasks";
 /// Number of files that one task may leave.
 pub const MOST: usize = 100;
 
-/// The longest path, in bytes, and the most parts that it may have.
+/// The longest path, in bytes.
 const LONGEST: usize = 400;
-const DEEPEST: usize = 10;
+
+/// Number of folders below that of the task in which a file may lie.
+const DEEPEST: usize = 7;
 
 /// Signs that some file systems do not take in a name.
 const SIGNS: &[char] = &['<', '>', ':', '"', '|', '?', '*'];
@@ -40,12 +42,6 @@ pub fn folder(task: &TaskId) -> String {
     format!("{FOLDER}/{task}")
 }
 
-/// Tells whether a path is that of the folder, or lies below it.
-pub fn is_within(path: &str, folder: &str) -> bool {
-    let rest = path.strip_prefix(folder.trim_end_matches('/'));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// Tells whether a name is one of those that nobody means to keep: hidden, or an editor's backup.
 pub fn is_passed_over(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~')
@@ -56,8 +52,9 @@ pub fn fault(path: &str) -> Option<&'static str> {
     if path.len() > LONGEST {
         return Some("is longer than 400 bytes");
     }
-    if path.split('/').count() > DEEPEST {
-        return Some("lies in more than eight folders");
+    // Two folders come before: that of all tasks, and that of the task.
+    if path.matches('/').count() > 2 + DEEPEST {
+        return Some("lies in more than seven folders of its task");
     }
     // Beside the folder of a task there is room for what becomes of it: `tasks/<id>.json`.
     let task = task_of(path).unwrap_or_default();
@@ -150,7 +147,7 @@ impl Completion {
 
 #[cfg(test)]
 mod tests {
-    use super::{clash, fault, task_of};
+    use super::{DEEPEST, clash, fault, task_of};
 
     #[test]
     fn a_file_of_a_task_lies_below_its_folder() {
@@ -201,6 +198,14 @@ mod tests {
         ] {
             assert!(fault(path).is_some(), "{path}");
         }
+    }
+
+    #[test]
+    fn a_file_lies_in_at_most_seven_folders_of_its_task() {
+        let below = |folders: usize| format!("tasks/T/{}x", "a/".repeat(folders));
+        assert_eq!(fault(&below(DEEPEST)), None);
+        let refused = fault(&below(DEEPEST + 1)).unwrap_or_default();
+        assert!(refused.contains("more than seven folders"), "{refused}");
     }
 
     #[test]

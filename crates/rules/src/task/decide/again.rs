@@ -3,7 +3,7 @@
 
 use crate::session::State;
 use crate::task::node::Node;
-use crate::task::outputs::is_within;
+use crate::task::node::is_within;
 use loopx_base::id::Oid;
 use std::collections::BTreeSet;
 
