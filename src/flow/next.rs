@@ -18,7 +18,7 @@ use super::{
     archive, coverage, effective_target, files, finish, lease, policy_moved, review, sign,
 };
 use first::first;
-use landing::{leftover, trusted, unlanded};
+use landing::{leftover, unlanded, with_checks_read};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::{Person, SessionId};
@@ -249,7 +249,7 @@ fn look_at(
         unfit: unfit(ctx, &facts),
     };
     let advised = next::next(facts.view(), &here);
-    let mut advised = trusted(ctx, (snapshot, session), &facts, advised)?;
+    let mut advised = with_checks_read(ctx, (snapshot, session), &facts, advised)?;
     let is_here = worktree
         .as_ref()
         .is_some_and(|worktree| worktree.branch == state.branch);

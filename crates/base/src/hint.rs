@@ -493,14 +493,6 @@ impl Hint {
         }
     }
 
-    /// The command that the hint begins with.
-    pub fn leading_command(&self) -> Option<Hint> {
-        let first = self.parts.first()?;
-        matches!(first, Part::Command(_)).then(|| Hint {
-            parts: vec![first.clone()],
-        })
-    }
-
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn shelves_are_sessions_branches_and_the_months_of_the_archive() {
+    fn fanouts_are_sessions_branches_and_the_months_of_the_archive() {
         for (path, expected) in [
             ("sessions/a", Some(("sessions", "a", None))),
             ("sessions/a/ops/b", Some(("sessions", "a", Some("ops/b")))),

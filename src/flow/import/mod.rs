@@ -176,10 +176,10 @@ pub(crate) fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
     let wanted: &[Item] = if request.specs_only { &[] } else { &items };
     let (mut changes, commits) = if request.dry_run {
         let snapshot = store.snapshot()?;
-        let changes = seats(&snapshot, wanted)?
+        let changes = destinations(&snapshot, wanted)?
             .into_iter()
             .zip(wanted)
-            .map(|(seat, item)| seat.report(item))
+            .map(|(destination, item)| destination.report(item))
             .collect();
         (changes, Vec::new())
     } else {
@@ -348,7 +348,7 @@ impl Bases<'_> {
 }
 
 /// The session to which a change can go.
-enum Seat {
+enum Destination {
     Free(SessionId),
     /// The session that an earlier run gave to the change.
     Already(SessionId),
@@ -357,12 +357,12 @@ enum Seat {
     Taken(SessionId),
 }
 
-impl Seat {
+impl Destination {
     fn report(self, item: &Item) -> ChangeReport {
         match self {
-            Seat::Free(id) => item.report(id, ChangeStatus::Imported),
-            Seat::Already(id) => item.report(id, ChangeStatus::Already),
-            Seat::Since(id, open) => {
+            Destination::Free(id) => item.report(id, ChangeStatus::Imported),
+            Destination::Already(id) => item.report(id, ChangeStatus::Already),
+            Destination::Since(id, open) => {
                 let note = Blocker::new(
                     Code::ArchivedSince,
                     format!("session {id} came from {open}, which OpenSpec archived since"),
@@ -370,7 +370,7 @@ impl Seat {
                 );
                 item.report(id, ChangeStatus::Already).note(note)
             }
-            Seat::Taken(id) => {
+            Destination::Taken(id) => {
                 let note = Blocker::new(
                     Code::SessionExists,
                     format!("another session is named {id}: the change was not imported"),
@@ -395,51 +395,51 @@ fn place(
 ) -> Result<(Vec<Placed>, Vec<ChangeReport>)> {
     let mut placed = Vec::new();
     let mut reports = Vec::new();
-    for (seat, item) in seats(snapshot, items)?.into_iter().zip(items) {
-        if let Seat::Free(id) = &seat {
+    for (destination, item) in destinations(snapshot, items)?.into_iter().zip(items) {
+        if let Destination::Free(id) = &destination {
             placed.push(begin(ctx, item, id, bases, identity)?);
         }
-        reports.push(seat.report(item));
+        reports.push(destination.report(item));
     }
     Ok((placed, reports))
 }
 
-fn seats(snapshot: &Snapshot<'_>, items: &[Item]) -> Result<Vec<Seat>> {
+fn destinations(snapshot: &Snapshot<'_>, items: &[Item]) -> Result<Vec<Destination>> {
     let mut claimed = BTreeSet::new();
-    let mut seats = Vec::new();
+    let mut destinations = Vec::new();
     for item in items {
-        let seat = seat(snapshot, item, items, &claimed)?;
-        if let Seat::Free(id) = &seat {
+        let destination = destination(snapshot, item, items, &claimed)?;
+        if let Destination::Free(id) = &destination {
             claimed.insert(id.clone());
         }
-        seats.push(seat);
+        destinations.push(destination);
     }
-    Ok(seats)
+    Ok(destinations)
 }
 
-fn seat(
+fn destination(
     snapshot: &Snapshot<'_>,
     item: &Item,
     items: &[Item],
     claimed: &BTreeSet<SessionId>,
-) -> Result<Seat> {
+) -> Result<Destination> {
     let ids = item.folder.ids()?;
     let mut free = None;
     for id in &ids {
         match origin(snapshot, id)? {
             Some(Some(folder)) if folder == item.folder.path => {
-                return Ok(Seat::Already(id.clone()));
+                return Ok(Destination::Already(id.clone()));
             }
             Some(Some(folder)) if is_open_twin(&folder, item, items) => {
-                return Ok(Seat::Since(id.clone(), folder));
+                return Ok(Destination::Since(id.clone(), folder));
             }
             None if free.is_none() && !claimed.contains(id) => free = Some(id.clone()),
             _ => {}
         }
     }
     Ok(match free {
-        Some(id) => Seat::Free(id),
-        None => Seat::Taken(item.folder.id()?),
+        Some(id) => Destination::Free(id),
+        None => Destination::Taken(item.folder.id()?),
     })
 }
 

@@ -106,10 +106,10 @@ pub(crate) fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerR
     };
     if request.dry_run {
         let snapshot = store.snapshot()?;
-        report.sessions = seats(&snapshot, tool, &found)?
+        report.sessions = destinations(&snapshot, tool, &found)?
             .iter()
             .zip(&found.sessions)
-            .map(|(seat, taken)| seat.report(taken))
+            .map(|(destination, taken)| destination.report(taken))
             .collect();
         report.journal = unsaid(&snapshot, &found)?.len();
         return Ok(report);
@@ -121,11 +121,14 @@ pub(crate) fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerR
         store.land(&opening.lock, &identity, &why, |snapshot| {
             let mut placed = Vec::new();
             let mut reports = Vec::new();
-            for (seat, taken) in seats(snapshot, tool, &found)?.iter().zip(&found.sessions) {
-                if !seat.already {
-                    placed.push(begin(ctx, tool, taken, &seat.id, &bases, &identity)?);
+            for (destination, taken) in destinations(snapshot, tool, &found)?
+                .iter()
+                .zip(&found.sessions)
+            {
+                if !destination.already {
+                    placed.push(begin(ctx, tool, taken, &destination.id, &bases, &identity)?);
                 }
-                reports.push(seat.report(taken));
+                reports.push(destination.report(taken));
             }
             let said = unsaid(snapshot, &found)?;
             if !said.is_empty() {
@@ -312,12 +315,12 @@ fn require_sizes(found: &Found, max: u64) -> Result<()> {
 }
 
 /// The session that a folder becomes, or became.
-struct Seat {
+struct Destination {
     id: SessionId,
     already: bool,
 }
 
-impl Seat {
+impl Destination {
     fn report(&self, taken: &Taken) -> SessionReport {
         SessionReport {
             folder: taken.folder.clone(),
@@ -336,24 +339,26 @@ impl Seat {
     }
 }
 
-fn seats(snapshot: &Snapshot<'_>, tool: Tool, found: &Found) -> Result<Vec<Seat>> {
+fn destinations(snapshot: &Snapshot<'_>, tool: Tool, found: &Found) -> Result<Vec<Destination>> {
     let mut claimed = BTreeSet::new();
-    let mut seats = Vec::new();
+    let mut destinations = Vec::new();
     for taken in &found.sessions {
         let id = SessionId::fold(&taken.name)?;
         let other = SessionId::fold(&format!("{}-{tool}", taken.name))?;
-        let mut seat = None;
+        let mut destination = None;
         for id in [&id, &other] {
             match origin(snapshot, tool, id)? {
                 Some(folder) if folder.as_deref() == Some(&taken.folder) => {
-                    seat = Some((id.clone(), true));
+                    destination = Some((id.clone(), true));
                     break;
                 }
-                None if seat.is_none() && !claimed.contains(id) => seat = Some((id.clone(), false)),
+                None if destination.is_none() && !claimed.contains(id) => {
+                    destination = Some((id.clone(), false))
+                }
                 _ => {}
             }
         }
-        let Some((id, already)) = seat else {
+        let Some((id, already)) = destination else {
             return Err(Failure::refused(
                 Code::SessionExists,
                 format!(
@@ -364,9 +369,9 @@ fn seats(snapshot: &Snapshot<'_>, tool: Tool, found: &Found) -> Result<Vec<Seat>
             .help("rename its folder, then import again"));
         };
         claimed.insert(id.clone());
-        seats.push(Seat { id, already });
+        destinations.push(Destination { id, already });
     }
-    Ok(seats)
+    Ok(destinations)
 }
 
 /// The folder of this tool that a session came from. `None`: no such session. `Some(None)`: from elsewhere.

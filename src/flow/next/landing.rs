@@ -175,9 +175,9 @@ pub(super) fn unlanded(
     }))
 }
 
-/// Has the next checks be read before they run, where nobody in this clone has allowed them: the words of somebody else
-/// are read first.
-pub(super) fn trusted(
+/// Advice that leads to the next checks first, where nobody in this clone has allowed them: the words of somebody else
+/// are read before they run.
+pub(super) fn with_checks_read(
     ctx: &Context,
     at: (&Snapshot<'_>, &Session),
     facts: &Facts<'_>,
