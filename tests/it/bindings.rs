@@ -2,11 +2,10 @@
 //! 3).
 
 use crate::support::clones::Clones;
+use crate::support::server::HOOK;
 use crate::support::session::{commit, started};
 use crate::support::store::{ID, tamper};
 use crate::support::{Output, Sandbox};
-
-const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 
 fn server(s: &Sandbox) {
     s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();

@@ -2,11 +2,9 @@
 //! `pre-receive`. An approval whose content another clone took back is void, and says so.
 
 use crate::support::clones::Clones;
+use crate::support::server::HOOK;
 use crate::support::store::{ID, READY};
 use serde_json::Value;
-
-/// Script that a server's admin writes into `hooks/pre-receive`.
-const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 
 /// Two clones, behind a server that judges every push, with a spec that is ready.
 fn ready() -> Clones {

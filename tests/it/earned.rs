@@ -1,6 +1,7 @@
 //! Completion is earned: the time that a check has, what a task leaves and touches, and whose it stays meanwhile.
 
 use crate::support::Sandbox;
+use crate::support::shell::works;
 use crate::support::tasks::{DEMO, building, planning, refuses, statuses, take, task, text};
 use serde_json::{Value, json};
 use std::fs;
@@ -12,13 +13,6 @@ fn also(mut task: Value, fields: Value) -> Value {
         task.extend(fields);
     }
     task
-}
-
-/// Tells whether a process still works.
-fn works(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 #[cfg(target_os = "linux")]

@@ -6,10 +6,9 @@ use crate::support::LOOPX;
 use crate::support::clones::Clones;
 use crate::support::drive::Drive;
 use crate::support::forge::record;
+use crate::support::server::HOOK;
 use crate::support::store::{ID, tamper};
 use serde_json::{Value, json};
-
-const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 
 fn shown(all: &Clones, path: &str) -> String {
     git(all, &["show", &format!("origin/loopx:{path}")])

@@ -2,9 +2,10 @@
 //! runs it, each with an honest neighbour that both take.
 
 use crate::support::landing::{
-    HOOK, PROTECTED, PULL, SQUASH, at, ci, done, lands, make, merge, offer, push, refused, rev,
-    serve, squash, would_land,
+    PROTECTED, PULL, SQUASH, at, ci, done, lands, make, merge, offer, push, refused, rev, serve,
+    squash, would_land,
 };
+use crate::support::server::HOOK;
 use crate::support::session::{advance, begin, start};
 use crate::support::{LOOPX, Sandbox};
 

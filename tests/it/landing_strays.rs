@@ -254,7 +254,10 @@ fn a_pick_of_what_another_branch_has_is_held_against_where_it_lands() {
     serve(&s);
     s.script("../remote.git/hooks/pre-receive", "#!/bin/sh\n");
     push(&s, &["release"]).ok();
-    s.script("../remote.git/hooks/pre-receive", landing::HOOK);
+    s.script(
+        "../remote.git/hooks/pre-receive",
+        crate::support::server::HOOK,
+    );
     make(&s, &[("docs/notes", &format!("{notes}more\n"))], "more");
     push(&s, &["main"]).ok();
     quick(&s, "it");

@@ -2,15 +2,10 @@
 //! one of their roads, with what they should have met on it.
 
 use crate::support::tasks::{
-    DEMO, building, checkpoint, refuses, statuses, take, task, text, with,
+    DEMO, building, checkpoint, next_of, refuses, statuses, take, task, text, with,
 };
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
-
-/// Output of `next`.
-fn next(s: &Sandbox) -> String {
-    s.loopx(&["next"]).stdout.trim().to_owned()
-}
 
 /// A command as it was printed.
 fn types(s: &Sandbox, command: &str) -> Output {
@@ -67,7 +62,7 @@ fn what_a_review_sends_back_is_entered_by_the_command_that_next_names() {
         "high: code.txt:1: it is wrong",
     ])
     .ok();
-    let command = next(&s);
+    let command = next_of(&s, false);
     assert_eq!(command, "git loopx approve --to build --enter");
     types(&s, &command).ok();
     assert_eq!(s.loopx(&["--json", "status"]).json()["stage"], "build");

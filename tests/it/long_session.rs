@@ -5,6 +5,7 @@ use crate::support::clones::Clones;
 use crate::support::drive::Drive;
 use crate::support::keys::{ADA, by, everybody, forge_in};
 use crate::support::scale::prolong;
+use crate::support::server::HOOK;
 use crate::support::session::{READY_SPEC, advance, started};
 use crate::support::store::{ID, READY, assert_whole, operations};
 use crate::support::{LOOPX, Output, Sandbox};
@@ -263,10 +264,7 @@ fn a_server_takes_older_layouts_and_nothing_that_hides() {
     let s = long(MANY + 1);
     s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
     s.git(&["remote", "add", "origin", "../remote.git"]).ok();
-    s.script(
-        "../remote.git/hooks/pre-receive",
-        "#!/bin/sh\nexec git-loopx hook pre-receive\n",
-    );
+    s.script("../remote.git/hooks/pre-receive", HOOK);
     let push = || -> Output { s.git(&["push", "--quiet", "--no-verify", "origin", "loopx"]) };
     push().ok();
     s.loopx(&["approve", "--to", "plan"]).ok();

@@ -1,5 +1,6 @@
 //! Ends of a recorded command: by itself, when its time is over, or with the program that runs it.
 
+use crate::support::shell::works;
 use crate::support::store::tip;
 use crate::support::tasks::{building, task, with};
 use crate::support::{LOOPX, Sandbox};
@@ -9,13 +10,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// Tells whether a process still works.
-fn works(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
-}
 
 fn until(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();

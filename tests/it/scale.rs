@@ -238,7 +238,7 @@ fn a_server_takes_both_layouts_and_nothing_that_hides() {
     s.git(&["remote", "add", "origin", "../remote.git"]).ok();
     s.script(
         "../remote.git/hooks/pre-receive",
-        "#!/bin/sh\nexec git-loopx hook pre-receive\n",
+        crate::support::server::HOOK,
     );
     let push = || -> Output { s.git(&["push", "--quiet", "--no-verify", "origin", "loopx"]) };
     push().ok();

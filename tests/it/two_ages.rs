@@ -46,7 +46,7 @@ struct World {
 impl World {
     fn new(seed: u64) -> Self {
         let all = Clones::sharing(2);
-        let hook = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
+        let hook = crate::support::server::HOOK;
         all.s.script(all.remote().join("hooks/pre-receive"), hook);
         all.put(OURS, "spec.md", READY).ok();
         all.settle();

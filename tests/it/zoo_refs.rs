@@ -1,6 +1,7 @@
 //! Repositories that libgit2 does not open, or not as git does: another ref format, extensions, an
 //! owner whom git trusts, settings from the environment (reference git-stores, section 6: 6, 7, 15).
 
+use crate::support::server::HOOK;
 use crate::support::store::{ID, assert_nothing_lost, assert_whole, begin, count, linked, tip};
 use crate::support::{Call, LOOPX, Output, Sandbox};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -238,10 +239,7 @@ fn a_push_in_quarantine_is_judged_whatever_the_format() {
         s.git(&make.concat()).ok();
         s.git(&["push", "--quiet", "../served.git", "main", "loopx"])
             .ok();
-        s.script(
-            "../served.git/hooks/pre-receive",
-            "#!/bin/sh\nexec git-loopx hook pre-receive\n",
-        );
+        s.script("../served.git/hooks/pre-receive", HOOK);
         let message = format!("code\n\nLoopx-Session: {ID}\nLoopx-State: {}", tip(&s));
         s.commit_file("code.txt", "more\n", &message).ok();
         let push = s.git(&["push", "--quiet", "../served.git", "main"]);

@@ -2,7 +2,8 @@
 
 use super::mutate::{self, Dice};
 use crate::support::keys::{RITA, everybody, key, use_key};
-use crate::support::landing::{HOOK, make, merge, rev, squash};
+use crate::support::landing::{make, merge, rev, squash};
+use crate::support::server::HOOK;
 use crate::support::session::{advance, begin};
 use crate::support::{LOOPX, Sandbox};
 use git2::{ObjectType, Oid, Repository};

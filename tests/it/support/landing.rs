@@ -1,10 +1,10 @@
 //! A server with a protected branch, and what people and forges try to land there: in pre-receive, and in
 //! `verify` as CI runs it.
 
+use super::server::HOOK;
 use super::session::{advance, begin};
 use super::{Output, Sandbox};
 
-pub(crate) const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 pub(crate) const PROTECTED: &str = "[gates]\nprotected = [\"main\"]\n";
 
 /// A session that is done on `demo`: two commits, without trailers, as of somebody without hooks.

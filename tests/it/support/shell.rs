@@ -1,6 +1,14 @@
-//! Words as a shell takes them apart, without a shell; and what a hint says, typed into a shell.
+//! Words as a shell takes them apart, without a shell; what a hint says, typed into a shell; and the processes that a
+//! shell started.
 
 use super::{Output, Sandbox};
+
+/// Tells whether a process still works: it is neither gone, nor dead and not waited for.
+pub(crate) fn works(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    stat.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
 
 /// The words of a command: blanks end one, quotes keep one together.
 pub(crate) fn words(command: &str) -> Vec<String> {
