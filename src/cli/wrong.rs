@@ -30,12 +30,40 @@ const OTHER_WORDS: [(&str, &str); 20] = [
 
 /// The sentence, and what was perhaps meant. `command`: what was typed of a command; `below`: those behind it.
 pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> String {
-    let found = |kind| match error.get(kind) {
+    let said = expected(error, command, below);
+    let typed = context(error, ContextKind::InvalidSubcommand);
+    let mut elsewhere = OTHER_WORDS.iter().filter(|_| command == "issue");
+    if let Some((_, here)) = elsewhere.find(|(word, _)| *word == typed) {
+        return format!("{said}; the nearest is {here}");
+    }
+    let meant = [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ]
+    .into_iter()
+    .map(|kind| context(error, kind))
+    .find(|meant| !meant.is_empty());
+    // The parser has the best of them last.
+    match meant.as_deref().and_then(|meant| meant.rsplit(", ").next()) {
+        Some(meant) => format!("{said}; the nearest is {meant}"),
+        None => said,
+    }
+}
+
+/// Words that the parser has for one kind of context of its error.
+fn context(error: &clap::Error, kind: ContextKind) -> String {
+    match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         Some(ContextValue::Strings(all)) => all.join(", "),
         Some(ContextValue::Number(number)) => number.to_string(),
         _ => String::new(),
-    };
+    }
+}
+
+/// Sentence of what was expected and what was found.
+fn expected(error: &clap::Error, command: &str, below: &[String]) -> String {
+    let found = |kind| context(error, kind);
     let option = found(ContextKind::InvalidArg).replace("...", "");
     let option = option.replace(['<', '>'], "");
     let value = found(ContextKind::InvalidValue);
@@ -43,7 +71,7 @@ pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> 
         "" => String::new(),
         command => format!(" of `{command}`"),
     };
-    let said = match error.kind() {
+    match error.kind() {
         ErrorKind::InvalidSubcommand => {
             format!(
                 "expected a command{behind}, found `{}`",
@@ -80,25 +108,6 @@ pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> 
             found(ContextKind::ActualNumValues)
         ),
         _ => plain(error),
-    };
-    let meant = [
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
-    ]
-    .into_iter()
-    .map(found)
-    .find(|meant| !meant.is_empty());
-    let typed = found(ContextKind::InvalidSubcommand);
-    let elsewhere = OTHER_WORDS.iter().filter(|_| command == "issue");
-    let elsewhere = elsewhere.clone().find(|(word, _)| *word == typed);
-    if let Some((_, here)) = elsewhere {
-        return format!("{said}; the nearest is {here}");
-    }
-    // The parser has the best of them last.
-    match meant.as_deref().and_then(|meant| meant.rsplit(", ").next()) {
-        Some(meant) => format!("{said}; the nearest is {meant}"),
-        None => said,
     }
 }
 

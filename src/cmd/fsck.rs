@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::fsck as flow;
-use crate::flow::fsck::Depth;
+use crate::flow::fsck::{Checked, Depth};
 use crate::ui::{Ui, line};
 use loopx_base::counted;
 use loopx_base::failure::Result;
@@ -26,6 +26,37 @@ pub struct FsckArgs {
 pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let depth = if args.full { Depth::Full } else { Depth::New };
     let checked = flow::fsck(ctx, depth, args.repair)?;
+    let is_left = |name: &String| checked.left.contains(name);
+    let left = checked.damages.iter();
+    let left = left.filter(|one| !one.is_mendable() || is_left(&one.session));
+    let left = left.count();
+    tell_damages(&checked, ui);
+    tell_repair(&checked, left, ui);
+    tell_early(&checked, ui);
+    ui.json(
+        "fsck",
+        &json!({
+            "sessions": checked.sessions,
+            "checked": checked.checked,
+            "known": checked.known,
+            "commits": checked.commits,
+            "damages": checked.damages,
+            "oddities": checked.oddities,
+            "repaired": checked.repaired,
+            "left": checked.left,
+            "put_back": checked.put_back,
+            "early": checked.early,
+        }),
+    );
+    let is_mended = left == 0 && (checked.repaired.is_some() || !checked.put_back.is_empty());
+    Ok(if checked.damages.is_empty() || is_mended {
+        Exit::Done
+    } else {
+        Exit::Blocked
+    })
+}
+
+fn tell_damages(checked: &Checked, ui: &mut Ui) {
     for odd in &checked.oddities {
         ui.warn(format!("commit {} {}", odd.commit.short(), line(&odd.what)));
     }
@@ -40,6 +71,10 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             line(&damage.what)
         ));
     }
+}
+
+/// Says what a repair did, or leads to one; `left` damages no repair mends.
+fn tell_repair(checked: &Checked, left: usize, ui: &mut Ui) {
     if !checked.put_back.is_empty() {
         ui.status(format!(
             "put back {}",
@@ -52,10 +87,6 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             line(name)
         ));
     }
-    let is_left = |name: &String| checked.left.contains(name);
-    let left = checked.damages.iter();
-    let left = left.filter(|one| !one.is_mendable() || is_left(&one.session));
-    let left = left.count();
     match (&checked.repaired, checked.damages.len() - left) {
         (Some(commit), n) => ui.status(format!(
             "repaired {} in {}",
@@ -72,6 +103,10 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         (None, _) if !checked.put_back.is_empty() => {}
         (None, _) => ui.hint(command!("fsck --repair")),
     }
+}
+
+/// Warns of records about tasks that were made before their time.
+fn tell_early(checked: &Checked, ui: &mut Ui) {
     for early in &checked.early {
         let (session, said) = (&early.session, early.step.words());
         ui.warn(format!("{session}: {}", line(&said)));
@@ -80,28 +115,4 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         ui.address(first.session.as_str());
         ui.hint(command!("task show {}", first.step.task));
     }
-    ui.json(
-        "fsck",
-        &json!({
-            "sessions": checked.sessions,
-            "checked": checked.checked,
-            "known": checked.known,
-            "commits": checked.commits,
-            "damages": checked.damages,
-            "oddities": checked.oddities,
-            "repaired": checked.repaired,
-            "left": checked.left,
-            "put_back": checked.put_back,
-            "early": checked.early,
-        }),
-    );
-    Ok(
-        if checked.damages.is_empty()
-            || left == 0 && (checked.repaired.is_some() || !checked.put_back.is_empty())
-        {
-            Exit::Done
-        } else {
-            Exit::Blocked
-        },
-    )
 }

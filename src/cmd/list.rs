@@ -270,6 +270,29 @@ fn cells(one: &Listed, now: i64) -> Cells {
     }
 }
 
+impl Cells {
+    /// Colours the name, the stage and a gate that lacks nothing.
+    fn paint(&self, cells: &mut [String], ui: &Ui) {
+        let name = if self.current {
+            style::GOOD
+        } else {
+            style::NAME
+        };
+        cells[0] = ui.paint(name, &cells[0]);
+        if let Some(role) = self.stage_role {
+            cells[1] = ui.paint(role, &cells[1]);
+        }
+        if self.is_ready {
+            cells[2] = ui.paint(style::GOOD, &cells[2]);
+        }
+    }
+}
+
+/// The mark of the session that is meant here.
+fn current_mark() -> &'static str {
+    if layout::is_utf8() { "●" } else { "*" }
+}
+
 fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
     const HEADS: [&str; 7] = [
         "SESSION",
@@ -303,7 +326,6 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
     let heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
     let head = join(shown(&heads));
     ui.out(format!("  {}", ui.paint(style::DIM, &head)));
-    let mark = if layout::is_utf8() { "●" } else { "*" };
     let mut board = String::new();
     for (row, one) in rows.iter().zip(sessions) {
         let mut cells = shown(&row.texts);
@@ -315,32 +337,16 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
         if next.is_some() {
             cells[NEXT] = " ".repeat(widths[NEXT]);
         }
-        let name = if row.current {
-            style::GOOD
-        } else {
-            style::NAME
-        };
-        cells[0] = ui.paint(name, &cells[0]);
-        if let Some(role) = row.stage_role {
-            cells[1] = ui.paint(role, &cells[1]);
-        }
-        if row.is_ready {
-            cells[2] = ui.paint(style::GOOD, &cells[2]);
-        }
-        let mark = if row.current { mark } else { " " };
+        row.paint(&mut cells, ui);
+        let mark = if row.current { current_mark() } else { " " };
         board.push_str(&format!("{mark} {}\n", join(cells)));
-        for text in next
-            .iter()
-            .flat_map(|next| layout::wrap(next, columns - NEXT_INDENT))
-        {
-            board.push_str(&format!("{:NEXT_INDENT$}{text}\n", ""));
-        }
         let questions = one.questions.iter().filter(|_| ui.shows_codes());
-        for Question { number, by, text } in questions {
-            let asked = format!("asked  @{number} {} ({})", line(text), line(by));
-            for text in layout::wrap(&asked, columns - NEXT_INDENT) {
-                board.push_str(&format!("{:NEXT_INDENT$}{text}\n", ""));
-            }
+        let asked = questions.map(|Question { number, by, text }| {
+            format!("asked  @{number} {} ({})", line(text), line(by))
+        });
+        let below = next.cloned().into_iter().chain(asked);
+        for text in below.flat_map(|text| layout::wrap(&text, columns - NEXT_INDENT)) {
+            board.push_str(&format!("{:NEXT_INDENT$}{text}\n", ""));
         }
     }
     // In one piece: ten thousand writes cost more than what is in them.

@@ -5,12 +5,12 @@ use super::history;
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::resolve;
-use crate::flow::resolve::{Brief, Choices, Conflicts, SideView, Text};
+use crate::flow::resolve::{Brief, Choices, Conflicts, Contested, Held, SideView, Text};
 use crate::flow::task_files;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
-use loopx_base::id::OpId;
+use loopx_base::id::{OpId, SessionId};
 use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use serde_json::json;
@@ -141,56 +141,10 @@ fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
         return;
     }
     for one in &found.operations {
-        ui.out(format!(
-            "{}  {}",
-            ui.paint(style::WARN, "does not count"),
-            brief(&one.operation, ui)
-        ));
-        ui.out(format!("    {}", clean(&one.why)));
-        for other in &one.with {
-            let mut all = found.operations.iter();
-            let counts = !all.any(|one| one.operation.op == other.op);
-            let word = if counts { "stands " } else { "against" };
-            ui.out(format!("    {word}  {}", brief(other, ui)));
-        }
-        if one.with.is_empty() {
-            let drop = command!("resolve --drop {}", one.operation.op).session(id);
-            ui.out(format!("    {drop}"));
-        } else {
-            let op = &one.operation.op;
-            let keep = command!("resolve --keep {op}").session(id);
-            ui.out(format!("    {keep}   or   --drop {op}"));
-        }
+        held(one, found, ui);
     }
     for one in &found.artifacts {
-        ui.out(format!(
-            "{}  {}",
-            ui.paint(style::WARN, "changed apart"),
-            one.artifact
-        ));
-        sides(&one.sides, ui);
-        let twice = one.made_twice.iter().map(ToString::to_string);
-        let domains = one.domains_apart.iter();
-        let twice = twice.chain(domains.map(|name| format!("the domain {}", line(name))));
-        let twice: Vec<String> = twice.collect();
-        if !twice.is_empty() {
-            ui.out(format!("    made on each side: {}", twice.join(", ")));
-        }
-        if one.keeps_all {
-            let keep = command!("resolve {} --both", one.artifact).session(id);
-            ui.out(format!("    {keep}   ({KEEPS})"));
-        }
-        let by_hand = if one.made_twice.is_empty() {
-            ""
-        } else {
-            resolve::ANOTHER_ID
-        };
-        ui.out(format!(
-            "    edit {}/{}{by_hand}, then: {}   (or --side N, --file FILE)",
-            ctx.folder(id),
-            one.artifact,
-            command!("resolve {}", one.artifact).session(id)
-        ));
+        contested(one, ctx, id, ui);
     }
     for one in &found.files {
         let name = shell_word(&one.path);
@@ -205,6 +159,63 @@ fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
             command!("resolve {name} --side {}", "N").session(id)
         ));
     }
+}
+
+/// An operation that does not count, what stands against it, and what settles it.
+fn held(one: &Held, found: &Conflicts, ui: &mut Ui) {
+    let id = &found.session;
+    ui.out(format!(
+        "{}  {}",
+        ui.paint(style::WARN, "does not count"),
+        brief(&one.operation, ui)
+    ));
+    ui.out(format!("    {}", clean(&one.why)));
+    for other in &one.with {
+        let mut all = found.operations.iter();
+        let counts = !all.any(|one| one.operation.op == other.op);
+        let word = if counts { "stands " } else { "against" };
+        ui.out(format!("    {word}  {}", brief(other, ui)));
+    }
+    if one.with.is_empty() {
+        let drop = command!("resolve --drop {}", one.operation.op).session(id);
+        ui.out(format!("    {drop}"));
+    } else {
+        let op = &one.operation.op;
+        let keep = command!("resolve --keep {op}").session(id);
+        ui.out(format!("    {keep}   or   --drop {op}"));
+    }
+}
+
+/// An artifact that clones changed apart, and the ways to settle it.
+fn contested(one: &Contested, ctx: &Context, id: &SessionId, ui: &mut Ui) {
+    ui.out(format!(
+        "{}  {}",
+        ui.paint(style::WARN, "changed apart"),
+        one.artifact
+    ));
+    sides(&one.sides, ui);
+    let twice = one.made_twice.iter().map(ToString::to_string);
+    let domains = one.domains_apart.iter();
+    let twice = twice.chain(domains.map(|name| format!("the domain {}", line(name))));
+    let twice: Vec<String> = twice.collect();
+    if !twice.is_empty() {
+        ui.out(format!("    made on each side: {}", twice.join(", ")));
+    }
+    if one.keeps_all {
+        let keep = command!("resolve {} --both", one.artifact).session(id);
+        ui.out(format!("    {keep}   ({KEEPS})"));
+    }
+    let by_hand = if one.made_twice.is_empty() {
+        ""
+    } else {
+        resolve::ANOTHER_ID
+    };
+    ui.out(format!(
+        "    edit {}/{}{by_hand}, then: {}   (or --side N, --file FILE)",
+        ctx.folder(id),
+        one.artifact,
+        command!("resolve {}", one.artifact).session(id)
+    ));
 }
 
 fn sides(sides: &[SideView], ui: &mut Ui) {

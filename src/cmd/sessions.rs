@@ -128,6 +128,36 @@ pub struct StartArgs {
 }
 
 pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let request = request(args, ctx)?;
+    let done = sessions::start(ctx, &request)?;
+    let stage = done.state.stage;
+    let place = match &done.state.branch {
+        Some(branch) => format!("started on branch {branch}, stage {stage}"),
+        None => format!("started without a branch, stage {stage}"),
+    };
+    if ctx.must_name(&done.id) {
+        ui.address(done.id.as_str());
+    }
+    let said = match &done.value {
+        Some(revert) => format!("{place}; the documents are written, and the build is: {revert}"),
+        None => format!(
+            "{place}; the files to write are in {}",
+            ctx.folder(&done.id)
+        ),
+    };
+    report(
+        ctx,
+        ui,
+        "start",
+        &done,
+        &said,
+        json!({ "branch": done.state.branch, "base": done.state.base, "revert": done.value }),
+    );
+    Ok(Exit::Done)
+}
+
+/// Session that the arguments ask for, with what its issues say where it is for some.
+fn request(args: StartArgs, ctx: &Context) -> Result<StartRequest> {
     let StartArgs {
         name,
         id,
@@ -160,7 +190,7 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         Some(crate::flow::issue::sessions::request(ctx, &issues)?)
     };
     let named = (!name.is_empty()).then(|| name.join(" "));
-    let request = StartRequest {
+    Ok(StartRequest {
         name: named.or_else(|| about.as_ref().map(|about| about.title.clone())),
         id,
         asked: match (&intent, &about) {
@@ -182,32 +212,7 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         },
         base,
         revert,
-    };
-    let done = sessions::start(ctx, &request)?;
-    let stage = done.state.stage;
-    let place = match &done.state.branch {
-        Some(branch) => format!("started on branch {branch}, stage {stage}"),
-        None => format!("started without a branch, stage {stage}"),
-    };
-    if ctx.must_name(&done.id) {
-        ui.address(done.id.as_str());
-    }
-    let said = match &done.value {
-        Some(revert) => format!("{place}; the documents are written, and the build is: {revert}"),
-        None => format!(
-            "{place}; the files to write are in {}",
-            ctx.folder(&done.id)
-        ),
-    };
-    report(
-        ctx,
-        ui,
-        "start",
-        &done,
-        &said,
-        json!({ "branch": done.state.branch, "base": done.state.base, "revert": done.value }),
-    );
-    Ok(Exit::Done)
+    })
 }
 
 /// Bind the current branch to a session

@@ -187,28 +187,8 @@ fn apply(args: ApplyArgs, ui: &mut Ui) -> Result<Exit> {
             ui.warn(line_of(finding));
         }
     }
-    let mut domains = Vec::new();
-    for one in &verdict.domains {
-        let outcome = &one.outcome;
-        let path = format!("{}/spec.md", outcome.domain);
-        let old = one.before.as_deref().unwrap_or_default();
-        let (action, new) = match &outcome.action {
-            Action::Keep => ("keep", old),
-            Action::Write(text) if one.before.is_none() => ("create", text.as_str()),
-            Action::Write(text) => ("update", text.as_str()),
-            Action::Retire => ("retire", ""),
-        };
-        if dry_run && old != new {
-            let text = diff::unified(&path, old, new, ui.color());
-            ui.out(text.trim_end_matches('\n'));
-        } else if !dry_run {
-            ui.status(format!("{action}  {path}"));
-        }
-        domains.push(AppliedDomain {
-            domain: &outcome.domain,
-            action,
-        });
-    }
+    let domains = verdict.domains.iter();
+    let domains = domains.map(|one| applied(one, dry_run, ui)).collect();
     ui.json(
         "spec apply",
         &AppliedAll {
@@ -218,6 +198,29 @@ fn apply(args: ApplyArgs, ui: &mut Ui) -> Result<Exit> {
         },
     );
     Ok(Exit::Done)
+}
+
+/// Says what becomes of one spec, in a dry run as a diff.
+fn applied<'v>(one: &'v flow::Applied, dry_run: bool, ui: &mut Ui) -> AppliedDomain<'v> {
+    let outcome = &one.outcome;
+    let path = format!("{}/spec.md", outcome.domain);
+    let old = one.before.as_deref().unwrap_or_default();
+    let (action, new) = match &outcome.action {
+        Action::Keep => ("keep", old),
+        Action::Write(text) if one.before.is_none() => ("create", text.as_str()),
+        Action::Write(text) => ("update", text.as_str()),
+        Action::Retire => ("retire", ""),
+    };
+    if dry_run && old != new {
+        let text = diff::unified(&path, old, new, ui.color());
+        ui.out(text.trim_end_matches('\n'));
+    } else if !dry_run {
+        ui.status(format!("{action}  {path}"));
+    }
+    AppliedDomain {
+        domain: &outcome.domain,
+        action,
+    }
 }
 
 /// `file:line: severity id: message`, and the fix below it.

@@ -8,7 +8,7 @@ use crate::ui::{Ui, clean, diff, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::hint::{command, hint};
-use loopx_rules::spec_package::{Document, Row, Trace, Verdict, quality};
+use loopx_rules::spec_package::{Document, Quality, Row, Trace, Verdict, quality};
 use loopx_spec::Severity;
 use serde_json::json;
 use std::path::PathBuf;
@@ -118,24 +118,7 @@ fn check(
         ));
     }
     let quality = quality(&package);
-    for (name, figure) in &quality.dimensions {
-        let figure = figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string());
-        ui.out(format!("{name:13} {figure:>3}"));
-    }
-    let role = match quality.verdict {
-        Some(Verdict::Pass) => style::GOOD,
-        Some(Verdict::Fail) => style::BAD,
-        Some(Verdict::Review) | None => style::WARN,
-    };
-    let verdict = quality.verdict.map_or("open", Verdict::as_str);
-    let mut said = ui.paint(role, verdict);
-    if let Some(score) = quality.score {
-        said.push_str(&format!(", score {score}"));
-    }
-    if !quality.why.is_empty() {
-        said.push_str(&format!(": {}", quality.why.join("; ")));
-    }
-    ui.out(said);
+    tell_quality(&quality, ui);
     let count = |severity| {
         findings
             .iter()
@@ -171,6 +154,28 @@ fn check(
     } else {
         Exit::Done
     })
+}
+
+/// Prints the figures of the quality gate, and the verdict that they come to.
+fn tell_quality(quality: &Quality, ui: &mut Ui) {
+    for (name, figure) in &quality.dimensions {
+        let figure = figure.map_or_else(|| "-".to_owned(), |figure| figure.to_string());
+        ui.out(format!("{name:13} {figure:>3}"));
+    }
+    let role = match quality.verdict {
+        Some(Verdict::Pass) => style::GOOD,
+        Some(Verdict::Fail) => style::BAD,
+        Some(Verdict::Review) | None => style::WARN,
+    };
+    let verdict = quality.verdict.map_or("open", Verdict::as_str);
+    let mut said = ui.paint(role, verdict);
+    if let Some(score) = quality.score {
+        said.push_str(&format!(", score {score}"));
+    }
+    if !quality.why.is_empty() {
+        said.push_str(&format!(": {}", quality.why.join("; ")));
+    }
+    ui.out(said);
 }
 
 fn matrix(place: &Place, open: impl Fn() -> Result<Context>, ui: &mut Ui) -> Result<Exit> {

@@ -3,6 +3,7 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::apart;
+use crate::flow::issue::apart::{LostClaim, News, OverLimit};
 use crate::flow::sync;
 use crate::flow::sync::{Flaw, MergedSession, RemovedByRemote, Report, Request, SetBack};
 use crate::ui::{Ui, clean, line, style};
@@ -252,58 +253,13 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
         ));
     }
     for one in &report.backlog {
-        let words = |(what, count): (&What, &usize)| {
-            let what = what.as_str().replace('_', " ");
-            format!("{} {what}", counted(*count, "issue"))
-        };
-        let words: Vec<String> = one.kinds.iter().map(words).collect();
-        let more = one.issues.len().saturating_sub(NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
-        let named: Vec<&str> = one.issues.iter().take(NAMED).map(String::as_str).collect();
-        ui.status(line(&format!(
-            "{}: {} ({}{more})",
-            one.by,
-            words.join(", "),
-            named.join(", ")
-        )));
+        ui.status(line(&news(one)));
     }
     for one in &report.lost_claims {
-        ui.warn(line(&if one.taken_over {
-            format!(
-                "{} is no longer in hand here: {} took it over",
-                one.short, one.to
-            )
-        } else if one.by_remote {
-            format!(
-                "the claim of {} by {} does not count: the remote gave it to {}",
-                one.short, one.of, one.to
-            )
-        } else {
-            format!(
-                "the claim of {} by {} does not count: {} was first",
-                one.short, one.of, one.to
-            )
-        }));
+        ui.warn(line(&lost_claim(one)));
     }
     for one in &report.over_limit {
-        let way = one.way.as_ref().map_or_else(String::new, |way| {
-            format!(" (to give one back: {})", ui.command(way))
-        });
-        let held = counted(one.issues.len(), "issue");
-        let who = match (&one.who, &one.label) {
-            (None, Some(label)) => format!("{held} labelled {label} are in hand"),
-            (who, _) => format!("{} has {held} in hand", who.as_deref().unwrap_or_default()),
-        };
-        ui.warn(line(&format!(
-            "{who}, and [backlog] {} of loopx.toml is {}: {}{way}",
-            one.key,
-            one.wip,
-            one.issues.join(", ")
-        )));
+        ui.warn(line(&over_limit(one, ui)));
     }
     for one in &report.open_parts {
         let parts = counted(one.parts.len(), "open part");
@@ -318,6 +274,56 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
     if let Some(listed) = apart::listed(&report.apart) {
         ui.status(format!("  issues written apart: {}", line(&listed)));
     }
+}
+
+/// Line of what a person did to the backlog.
+fn news(news: &News) -> String {
+    let words = |(what, count): (&What, &usize)| {
+        let what = what.as_str().replace('_', " ");
+        format!("{} {what}", counted(*count, "issue"))
+    };
+    let words: Vec<String> = news.kinds.iter().map(words).collect();
+    let more = news.issues.len().saturating_sub(NAMED);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let named: Vec<&str> = news.issues.iter().take(NAMED).map(String::as_str).collect();
+    format!(
+        "{}: {} ({}{more})",
+        news.by,
+        words.join(", "),
+        named.join(", ")
+    )
+}
+
+fn lost_claim(one: &LostClaim) -> String {
+    let LostClaim { short, of, to, .. } = one;
+    if one.taken_over {
+        format!("{short} is no longer in hand here: {to} took it over")
+    } else if one.by_remote {
+        format!("the claim of {short} by {of} does not count: the remote gave it to {to}")
+    } else {
+        format!("the claim of {short} by {of} does not count: {to} was first")
+    }
+}
+
+fn over_limit(one: &OverLimit, ui: &Ui) -> String {
+    let way = one.way.as_ref().map_or_else(String::new, |way| {
+        format!(" (to give one back: {})", ui.command(way))
+    });
+    let held = counted(one.issues.len(), "issue");
+    let who = match (&one.who, &one.label) {
+        (None, Some(label)) => format!("{held} labelled {label} are in hand"),
+        (who, _) => format!("{} has {held} in hand", who.as_deref().unwrap_or_default()),
+    };
+    format!(
+        "{who}, and [backlog] {} of loopx.toml is {}: {}{way}",
+        one.key,
+        one.wip,
+        one.issues.join(", ")
+    )
 }
 
 /// Warns of what the remote, or a repair, did to commits that were there before.

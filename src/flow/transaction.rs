@@ -559,19 +559,12 @@ pub(super) fn gather_with<'a>(
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
     let actor = identity.map(|identity| &identity.author);
     let credentials = sign::gather(ctx, &policy, snapshot, session, depth, actor)?;
-    let mut shared = match &state.branch {
-        Some(branch) => snapshot.bound_to(branch)?,
-        None => Vec::new(),
-    };
-    shared.retain(|id| *id != state.id);
-    let mut code = if wants_code {
-        ctx.code_for(identity)?
+    let shared = sharing(snapshot, &state)?;
+    let code = if wants_code {
+        code_judged(ctx, &state, identity)?
     } else {
         None
     };
-    if let Some(code) = code.as_mut().filter(|_| state.stage == Stage::Review) {
-        code.reviewed = review::reviewed(ctx, &state, code)?;
-    }
     let moment = identity.map_or_else(|| ctx.now(), Identity::judges_at);
     let policy_checks = if wants_code {
         policy_checks::asked(ctx, &state, &policy, (code.as_ref(), &texts))?
@@ -616,6 +609,29 @@ pub(super) fn gather_with<'a>(
     facts.leave_out_early();
     world::hear(&mut facts);
     Ok(facts)
+}
+
+/// The other sessions that are bound to the branch of a session.
+fn sharing(snapshot: &Snapshot<'_>, state: &State) -> Result<Vec<SessionId>> {
+    let mut shared = match &state.branch {
+        Some(branch) => snapshot.bound_to(branch)?,
+        None => Vec::new(),
+    };
+    shared.retain(|id| *id != state.id);
+    Ok(shared)
+}
+
+/// The code that is checked out, with what a review of it has looked at.
+fn code_judged(
+    ctx: &Context,
+    state: &State,
+    identity: Option<&Identity>,
+) -> Result<Option<CodeFacts>> {
+    let mut code = ctx.code_for(identity)?;
+    if let Some(code) = code.as_mut().filter(|_| state.stage == Stage::Review) {
+        code.reviewed = review::reviewed(ctx, state, code)?;
+    }
+    Ok(code)
 }
 
 /// Gathers the facts with the edits of this worktree, which stay where they are: what a command would judge that saves

@@ -245,30 +245,19 @@ fn findings(facts: &Facts<'_>) -> Vec<FindingView> {
 }
 
 fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -> Result<Status> {
+    let gates = gate::gates(look.facts.view());
+    let blockers = blockers(&look, &gates);
     let Look {
         facts,
         peek,
-        missing,
-        archive,
         worktree,
         behind,
         remote,
         advised,
+        ..
     } = look;
     let view = facts.view();
     let state = &facts.state;
-    let gates = gate::gates(view);
-    let mut blockers = if state.is_active() {
-        holding(view, &gates, &archive, &peek, missing.as_ref())
-    } else {
-        gate::conflicts(view)
-    };
-    // An agent is led to no word that is a person's.
-    let is_agents = facts.require_person("this").is_err();
-    let words = blockers.iter_mut().filter(|one| one.help.is_persons_word());
-    for blocker in words.filter(|_| is_agents) {
-        blocker.help = advised.clone().into_hint();
-    }
     let claim = state.build.claim.as_ref();
     let code = facts.code.as_ref();
     let own = commits(ctx, &facts)?;
@@ -334,6 +323,22 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         waits: advised.waiting().cloned(),
         advised,
     })
+}
+
+/// Blockers of the session as it stands. An agent is led to no word that is a person's.
+fn blockers(look: &Look, gates: &[GateView]) -> Vec<Blocker> {
+    let view = look.facts.view();
+    let mut blockers = if view.state.is_active() {
+        let missing = look.missing.as_ref();
+        holding(view, gates, &look.archive, &look.peek, missing)
+    } else {
+        gate::conflicts(view)
+    };
+    if look.facts.require_person("this").is_err() {
+        let words = blockers.iter_mut().filter(|one| one.help.is_persons_word());
+        words.for_each(|one| one.help = look.advised.clone().into_hint());
+    }
+    blockers
 }
 
 /// The artifacts that something they were made from has overtaken.

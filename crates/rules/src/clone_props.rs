@@ -141,71 +141,14 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
     let mut made = first.len();
     let mut clones = vec![first; CLONES];
     for (clone, turn) in turns {
-        let before = state(&clones[clone]);
-        let (body, writes, jump): (Body, BTreeMap<Artifact, Write>, u64) = match turn {
-            Turn::Fetch(other) => {
-                clones[clone] = union(&clones[clone], &clones[other]);
-                continue;
-            }
-            Turn::Undo(count) => {
-                let undone = names(undoable(&clones[clone]).iter().take(count));
-                (Word::Undone { undone }.into(), BTreeMap::new(), 1)
-            }
-            Turn::UndoTo(which) => {
-                let to = &clones[clone][which.index(clones[clone].len())].op;
-                let Some(WayBack::Undo(back)) = way_back(&clones[clone], to) else {
-                    continue;
-                };
-                let undone = names(back.iter());
-                (Word::Undone { undone }.into(), BTreeMap::new(), 1)
-            }
-            Turn::Redo(count) => {
-                let Redoable { operations, .. } = redoable(&clones[clone]);
-                let redone = names(operations.iter().take(count));
-                (Word::Redone { redone }.into(), BTreeMap::new(), 1)
-            }
-            Turn::Settle(which, keeps) => {
-                let Some(conflict) = before
-                    .conflicts
-                    .get(which.index(before.conflicts.len().max(1)))
-                else {
-                    continue;
-                };
-                let of = |wanted: bool| match (wanted, keeps) {
-                    (true, true) | (false, false) => vec![conflict.op.clone()],
-                    (false, true) => conflict.with.clone(),
-                    (true, false) => Vec::new(),
-                };
-                let word = Word::Resolved {
-                    keep: of(true),
-                    drop: of(false),
-                };
-                (word.into(), BTreeMap::new(), 1)
-            }
-            Turn::Write {
-                event,
-                artifact,
-                jump,
-            } => {
-                let writes: Option<(Artifact, Write)> = artifact.map(|(at, to)| {
-                    let artifact = Artifact::ALL[usize::from(at) + 1];
-                    let from = before.artifacts.get(&artifact).cloned();
-                    (
-                        artifact,
-                        Write {
-                            from,
-                            to: to.map(oid),
-                        },
-                    )
-                });
-                let writes: BTreeMap<Artifact, Write> = writes.into_iter().collect();
-                (honest(*event, &before, &writes).into(), writes, jump)
-            }
-        };
-        if matches!(&body, Body::Log(Word::Undone { undone: ids } | Word::Redone { redone: ids }) if ids.is_empty())
-        {
+        if let Turn::Fetch(other) = turn {
+            clones[clone] = union(&clones[clone], &clones[other]);
             continue;
         }
+        let before = state(&clones[clone]);
+        let Some(Written { body, writes, jump }) = written(turn, &clones[clone], &before) else {
+            continue;
+        };
         let mut op = operation(made, before.seq + jump, body, None);
         op.after = before.newest();
         op.writes = writes;
@@ -218,6 +161,73 @@ fn played(stages: usize, turns: Vec<(usize, Turn)>) -> Vec<Vec<Operation>> {
         clones[clone].push(op);
     }
     clones
+}
+
+/// Record of a turn, before it has a name and a place.
+struct Written {
+    body: Body,
+    writes: BTreeMap<Artifact, Write>,
+    jump: u64,
+}
+
+impl Written {
+    fn word(word: Word) -> Self {
+        Written {
+            body: word.into(),
+            writes: BTreeMap::new(),
+            jump: 1,
+        }
+    }
+
+    /// An undo of some operations; nothing where there are none.
+    fn undone(undone: Vec<OpId>) -> Option<Self> {
+        (!undone.is_empty()).then(|| Written::word(Word::Undone { undone }))
+    }
+}
+
+/// The record that a turn writes on what a clone has; nothing where nothing fits.
+fn written(turn: Turn, ops: &[Operation], before: &State) -> Option<Written> {
+    match turn {
+        Turn::Fetch(_) => None,
+        Turn::Undo(count) => Written::undone(names(undoable(ops).iter().take(count))),
+        Turn::UndoTo(which) => match way_back(ops, &ops[which.index(ops.len())].op) {
+            Some(WayBack::Undo(back)) => Written::undone(names(back.iter())),
+            _ => None,
+        },
+        Turn::Redo(count) => {
+            let Redoable { operations, .. } = redoable(ops);
+            let redone = names(operations.iter().take(count));
+            (!redone.is_empty()).then(|| Written::word(Word::Redone { redone }))
+        }
+        Turn::Settle(which, keeps) => {
+            let conflicts = &before.conflicts;
+            let conflict = conflicts.get(which.index(conflicts.len().max(1)))?;
+            let (keep, drop) = if keeps {
+                (vec![conflict.op.clone()], conflict.with.clone())
+            } else {
+                (Vec::new(), vec![conflict.op.clone()])
+            };
+            Some(Written::word(Word::Resolved { keep, drop }))
+        }
+        Turn::Write {
+            event,
+            artifact,
+            jump,
+        } => {
+            let write = artifact.map(|(at, to)| {
+                let artifact = Artifact::ALL[usize::from(at) + 1];
+                let from = before.artifacts.get(&artifact).cloned();
+                let to = to.map(oid);
+                (artifact, Write { from, to })
+            });
+            let writes: BTreeMap<Artifact, Write> = write.into_iter().collect();
+            Some(Written {
+                body: honest(*event, before, &writes).into(),
+                writes,
+                jump,
+            })
+        }
+    }
 }
 
 /// The state without what says only who wrote last.

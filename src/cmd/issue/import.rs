@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::import as flow;
-use crate::flow::issue::import::{From, Report, Request};
+use crate::flow::issue::import::{Differs, From, Report, Request};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -136,24 +136,8 @@ pub(crate) fn print(report: &Report, ui: &mut Ui) {
     ));
     for one in &report.changed {
         let short = ui.paint(style::NAME, report.names.short(&one.issue));
-        let brought = if report.updated {
-            "brought"
-        } else {
-            "otherwise there"
-        };
-        let is_apart = |words: &&String| one.apart.contains(words);
-        let (apart, whole): (Vec<&String>, Vec<&String>) = one.changes.iter().partition(is_apart);
-        let said = [
-            (brought, whole),
-            ("written apart, and nobody has settled them", apart),
-        ];
-        let said = said.iter().filter(|(_, changes)| !changes.is_empty());
-        let said = said.map(|(what, changes)| {
-            let changes: Vec<String> = changes.iter().map(|one| line(one)).collect();
-            format!("{what}: {}", changes.join(", "))
-        });
-        let said: Vec<String> = said.collect();
-        ui.out(format!("{short}  {}  {}", line(&one.at), said.join("; ")));
+        let said = differences(one, report.updated);
+        ui.out(format!("{short}  {}  {said}", line(&one.at)));
     }
     for id in &report.taken_back {
         let short = report.names.short(id);
@@ -171,9 +155,35 @@ pub(crate) fn print(report: &Report, ui: &mut Ui) {
             "{many} stood in a queue of the other program, and come as planned"
         ));
     }
-    if report.new.is_empty() {
-        return;
+    if !report.new.is_empty() {
+        print_mapping(report, ui);
     }
+}
+
+/// Changes that the other program made to an issue that is here, in words.
+fn differences(one: &Differs, is_updated: bool) -> String {
+    let brought = if is_updated {
+        "brought"
+    } else {
+        "otherwise there"
+    };
+    let is_apart = |words: &&String| one.apart.contains(words);
+    let (apart, whole): (Vec<&String>, Vec<&String>) = one.changes.iter().partition(is_apart);
+    let said = [
+        (brought, whole),
+        ("written apart, and nobody has settled them", apart),
+    ];
+    let said = said.iter().filter(|(_, changes)| !changes.is_empty());
+    let said = said.map(|(what, changes)| {
+        let changes: Vec<String> = changes.iter().map(|one| line(one)).collect();
+        format!("{what}: {}", changes.join(", "))
+    });
+    let said: Vec<String> = said.collect();
+    said.join("; ")
+}
+
+/// Says what became of the words and fields of the other program.
+fn print_mapping(report: &Report, ui: &mut Ui) {
     // A word that stays what it is has nothing to tell.
     for word in report.words.iter().filter(|one| one.word != one.became) {
         ui.out(format!(

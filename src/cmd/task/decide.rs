@@ -155,78 +155,34 @@ fn words(decided: &Decided) -> Vec<String> {
 }
 
 fn request(args: DecideArgs, figures: BTreeMap<String, Points>) -> Result<DecideRequest> {
-    let task = args.task.clone();
-    let wrong =
-        |why: String| Failure::usage(Code::DecisionValues, why).help(command!("task show {task}"));
-    let points = |text: &str| {
-        let wanted = "expected a number with at most three places, like 8.5";
-        Points::parse(text).ok_or_else(|| wrong(format!("{wanted}, found `{text}`")))
-    };
     let said: Option<Said> = match &args.from {
         Some(file) => Some(read_blocks(&read_text(file)?)),
         None => None,
     };
-    let mut decision: Decision = said
-        .as_ref()
-        .map_or_else(Decision::default, |said| said.decision.clone());
-    // What is typed adds to the text and to the figures, and stands against nothing that they say.
-    let twice = |what: &str| {
-        wrong(format!(
-            "expected one value of {what}, found two that differ"
-        ))
+    let mut typed = Typed {
+        task: &args.task,
+        decision: said
+            .as_ref()
+            .map_or_else(Decision::default, |said| said.decision.clone()),
     };
     for (name, score) in figures {
-        let said = decision.scores.insert(name.clone(), score);
-        if said.is_some_and(|said| said != score) {
-            return Err(twice(&format!("`{name}`")));
-        }
+        typed.score(name, score)?;
     }
-    if decision.verdict.is_some() && args.verdict.is_some() && decision.verdict != args.verdict {
-        return Err(twice("the verdict"));
+    let verdict = typed.only(typed.decision.verdict, args.verdict, "the verdict")?;
+    typed.decision.verdict = verdict;
+    let score = args.score.as_deref().map(|score| typed.points(score));
+    let score = typed.only(typed.decision.score, score.transpose()?, "the score")?;
+    typed.decision.score = score;
+    typed.scores(&args.scores)?;
+    typed.ratings(&args.rating)?;
+    if let Some(critical) = args.critical {
+        let said = Some(typed.decision.criticals).filter(|said| *said > 0);
+        typed.only(said, Some(critical), "the critical findings")?;
+        typed.decision.criticals = critical;
     }
-    decision.verdict = args.verdict.or(decision.verdict);
-    if let Some(score) = &args.score {
-        let score = points(score)?;
-        if decision.score.is_some_and(|said| said != score) {
-            return Err(twice("the score"));
-        }
-        decision.score = Some(score);
-    }
-    let mut scored: Vec<&str> = Vec::new();
-    for one in &args.scores {
-        let pair = one.split_once('=');
-        let (name, score) =
-            pair.ok_or_else(|| wrong(format!("expected NAME=N in `--scores`, found `{one}`")))?;
-        let name = name.trim();
-        if scored.contains(&name) {
-            return Err(wrong(format!("`{name}` is scored twice in `--scores`")));
-        }
-        scored.push(name);
-        let score = points(score.trim())?;
-        let said = decision.scores.insert(name.to_owned(), score);
-        if said.is_some_and(|said| said != score) {
-            return Err(twice(&format!("`{name}`")));
-        }
-    }
-    for one in &args.rating {
-        let rating = rating(one);
-        decision.ratings.push(rating.ok_or_else(|| {
-            let flags = Flag::WORDS.join(", ");
-            wrong(format!(
-                "expected VIEW=N with N from 1 to 5, and behind a colon flags of {flags}, found `{one}`"
-            ))
-        })?);
-    }
-    if let Some(typed) = args.critical {
-        if decision.criticals > 0 && decision.criticals != typed {
-            return Err(twice("the critical findings"));
-        }
-        decision.criticals = typed;
-    }
-    if decision.outcome.is_some() && args.outcome.is_some() && decision.outcome != args.outcome {
-        return Err(twice("the outcome"));
-    }
-    decision.outcome = args.outcome.or(decision.outcome);
+    let outcome = typed.decision.outcome.take();
+    typed.decision.outcome = typed.only(outcome, args.outcome, "the outcome")?;
+    let mut decision = typed.decision;
     decision.unmet.extend(args.unmet);
     decision.conditions.extend(args.condition);
     decision.weakest = args.weakest.or(decision.weakest);
@@ -240,6 +196,83 @@ fn request(args: DecideArgs, figures: BTreeMap<String, Points>) -> Result<Decide
         said,
         has_figures: args.figures,
     })
+}
+
+/// Decision that a text gives, to which figures and what is typed add: they stand against nothing that it says.
+struct Typed<'a> {
+    task: &'a str,
+    decision: Decision,
+}
+
+impl Typed<'_> {
+    fn wrong(&self, why: String) -> Failure {
+        Failure::usage(Code::DecisionValues, why).help(command!("task show {}", self.task))
+    }
+
+    fn twice(&self, what: &str) -> Failure {
+        self.wrong(format!(
+            "expected one value of {what}, found two that differ"
+        ))
+    }
+
+    /// One value of two that may be given. Refuses two that differ.
+    fn only<T: PartialEq>(
+        &self,
+        said: Option<T>,
+        typed: Option<T>,
+        what: &str,
+    ) -> Result<Option<T>> {
+        match (said, typed) {
+            (Some(said), Some(typed)) if said != typed => Err(self.twice(what)),
+            (said, typed) => Ok(typed.or(said)),
+        }
+    }
+
+    fn points(&self, text: &str) -> Result<Points> {
+        let wanted = "expected a number with at most three places, like 8.5";
+        Points::parse(text).ok_or_else(|| self.wrong(format!("{wanted}, found `{text}`")))
+    }
+
+    /// Adds the score of one dimension.
+    fn score(&mut self, name: String, score: Points) -> Result<()> {
+        let said = self.decision.scores.insert(name.clone(), score);
+        if said.is_some_and(|said| said != score) {
+            return Err(self.twice(&format!("`{name}`")));
+        }
+        Ok(())
+    }
+
+    /// Adds scores that are typed as `NAME=N`.
+    fn scores(&mut self, typed: &[String]) -> Result<()> {
+        let mut scored: Vec<&str> = Vec::new();
+        for one in typed {
+            let Some((name, score)) = one.split_once('=') else {
+                return Err(self.wrong(format!("expected NAME=N in `--scores`, found `{one}`")));
+            };
+            let name = name.trim();
+            if scored.contains(&name) {
+                return Err(self.wrong(format!("`{name}` is scored twice in `--scores`")));
+            }
+            scored.push(name);
+            let score = self.points(score.trim())?;
+            self.score(name.to_owned(), score)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what views think, typed as `VIEW=N:FLAG,FLAG`.
+    fn ratings(&mut self, typed: &[String]) -> Result<()> {
+        for one in typed {
+            let Some(rating) = rating(one) else {
+                let flags = Flag::WORDS.join(", ");
+                return Err(self.wrong(format!(
+                    "expected VIEW=N with N from 1 to 5, and behind a colon flags of {flags}, found `{one}`"
+                )));
+            };
+            self.decision.ratings.push(rating);
+        }
+        Ok(())
+    }
 }
 
 /// Reads `VIEW=N:FLAG,FLAG`.

@@ -17,7 +17,7 @@ use loopx_git::Identity;
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::hands::{Hand, Of, hands};
 use loopx_rules::issue::needs::{Rules, require_takeable};
-use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
+use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Read, Status, Wait};
 use loopx_rules::lease::{Claim, Leases, Over, Owner, Standing, clock, recorded_name};
 use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::session::Stamped;
@@ -78,52 +78,42 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         let me = (&identity.author, &watched.leases);
         require_room(&backlog, std::slice::from_ref(&issue.id), &policy, me)?;
         require_takeable(&issue, &policy.take)?;
-        let over = issue
-            .claim
-            .clone()
-            .filter(|claim| claim.value.owner != owner.token);
-        let alive = over
-            .as_ref()
-            .is_some_and(|claim| watched.leases.runs(claim));
+        let held = issue.claim.as_deref();
+        let over = held.filter(|claim| claim.value.owner != owner.token);
+        let alive = over.is_some_and(|claim| watched.leases.runs(claim));
         if alive {
             super::require_person(ctx, "taking an issue over while its lease runs")?;
         }
         crate::flow::lease::keep(&ctx.repo, &owner.token)?;
-        let claim = Claim {
-            owner: owner.token.clone(),
-            agent: owner.agent.clone(),
-            seconds: owner.seconds,
-            over: over.as_ref().map(|claim| Over {
-                owner: claim.value.owner.clone(),
-                agent: claim.value.agent.clone(),
-                signed: claim.signed.clone(),
-                alive,
-            }),
+        let claim = claim_over(&owner, over, alive);
+        let got = Got {
+            read: read(snapshot, &issue.id)?,
+            until: clock(now.saturating_add(i64::from(claim.seconds))),
+            from: over.map(|claim| watched.whose(claim)),
+            resumed: held.is_some(),
+            backlog,
         };
-        let resumed = issue.claim.is_some();
-        let from = over.as_deref().map(|claim| watched.whose(claim));
-        let what = match &over {
+        let what = match over {
             Some(over) => {
                 let from = recorded_name(over.value.agent.as_deref(), &over.signed.by);
                 format!("take over from {from}")
             }
             None => format!("take {}", issue.title),
         };
-        let until = clock(now.saturating_add(i64::from(claim.seconds)));
+        let body = IssueEvent::Claimed {
+            claim,
+            there: at_remote,
+        };
         Ok(Plan {
             what,
             reason: request.reason.clone(),
             steps: vec![Step {
                 id: issue.id.clone(),
-                before: Some(issue.clone()),
-                body: IssueEvent::Claimed {
-                    claim,
-                    there: at_remote,
-                }
-                .into(),
+                before: Some(issue),
+                body: body.into(),
                 reason: None,
             }],
-            value: (read(snapshot, &issue.id)?, backlog, until, (from, resumed)),
+            value: got,
         })
     };
     let (written, remote) = if at_remote {
@@ -132,28 +122,56 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     } else {
         (write(ctx, plan)?, None)
     };
-    let (read, backlog, until, (from, resumed)) = written.value;
-    let mut read = read.ok_or_else(|| names::unknown(""))?;
+    taken(ctx, written, remote)
+}
+
+/// An issue that was claimed, and the circumstances of its claim.
+struct Got {
+    read: Option<Read>,
+    backlog: Backlog,
+    until: String,
+    /// The person from whom the issue was taken.
+    from: Option<String>,
+    resumed: bool,
+}
+
+/// The claim of an owner, over that of somebody else where there is one; `alive` says that the lease of the other runs.
+fn claim_over(owner: &Owner, over: Option<&Stamped<Claim>>, alive: bool) -> Claim {
+    Claim {
+        owner: owner.token.clone(),
+        agent: owner.agent.clone(),
+        seconds: owner.seconds,
+        over: over.map(|claim| Over {
+            owner: claim.value.owner.clone(),
+            agent: claim.value.agent.clone(),
+            signed: claim.signed.clone(),
+            alive,
+        }),
+    }
+}
+
+/// An issue as whoever took it is shown it.
+fn taken(ctx: &Context, written: Written<Got>, remote: Option<String>) -> Result<Written<Taken>> {
+    let got = written.value;
+    let mut read = got.read.ok_or_else(|| names::unknown(""))?;
     read.issue.status = Status::InProgress;
-    let mine = ctx.bound_session()?;
-    let mine = mine.map(|session| {
+    let beside = ctx.bound_session()?.map(|session| {
         let is_for_it = |one: &ForIt| one.session == session;
         let is_for_it = read.issue.sessions.iter().any(is_for_it);
         (session, is_for_it)
     });
-    let beside = (&backlog, written.names.clone());
-    let shown = super::view::taken(ctx, beside, read, &until)?;
+    let around = (&got.backlog, written.names.clone());
     Ok(Written {
         ids: written.ids,
         names: written.names,
         commit: written.commit,
         value: Taken {
-            shown,
-            until,
-            from,
-            resumed,
+            shown: super::view::taken(ctx, around, read, &got.until)?,
+            until: got.until,
+            from: got.from,
+            resumed: got.resumed,
             remote,
-            beside: mine,
+            beside,
         },
     })
 }

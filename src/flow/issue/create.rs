@@ -113,78 +113,12 @@ pub(super) fn plan(
     ids: &[IssueId],
     from: Option<&str>,
 ) -> Result<Plan<Vec<IssueId>>> {
-    let keys = keys(new, ids)?;
-    let mut made: HashMap<IssueId, usize> = HashMap::new();
-    let mut issues: Vec<(Issue, Vec<Change>)> = Vec::new();
-    let mut begun: Vec<&New> = Vec::new();
-    let mut old: Vec<(Issue, Vec<Change>)> = Vec::new();
-    for (one, id) in new.iter().zip(ids) {
-        if made.contains_key(id) || snapshot.issue_records(id)?.is_some() {
-            continue;
-        }
-        made.insert(id.clone(), issues.len());
-        let status = one.changes.iter().rev().find_map(|change| match change {
-            Change::Status(status) => Some(*status),
-            _ => None,
-        });
-        let blank = Issue {
-            status: status.unwrap_or(Status::Open),
-            ..blank(id)
-        };
-        issues.push((blank, one.changes.clone()));
-        begun.push(one);
-    }
-    for (one, id) in new.iter().zip(ids) {
-        let Some(at) = made.get(id).copied() else {
-            continue;
-        };
-        for ask in &one.links {
-            let other = match keys.get(ask.other.as_str()) {
-                Some(id) => (*id).clone(),
-                None => {
-                    names::resolve(snapshot, &ask.other).map_err(|failure| one.placed(failure))?
-                }
-            };
-            if other == *id {
-                let name = one.key.as_deref().unwrap_or_else(|| one.title());
-                return Err(to_itself(name, ask.kind));
-            }
-            let (holder, to) = if ask.reversed {
-                (other, id.clone())
-            } else {
-                (id.clone(), other)
-            };
-            let link = Link { kind: ask.kind, to };
-            let (issue, changes) = match made.get(&holder) {
-                Some(other) if ask.reversed => &mut issues[*other],
-                _ if !ask.reversed => &mut issues[at],
-                _ => known(snapshot, &mut old, &holder)?,
-            };
-            if link.kind == LinkKind::Parent
-                && let Some(first) = issue.links.iter().find(|one| one.kind == link.kind)
-                && *first != link
-            {
-                return Err(one.placed(two_parents(issue.id.as_str(), [&first.to, &link.to])));
-            }
-            if from.is_none() && !made.contains_key(&link.to) {
-                require_open_parent(snapshot, issue, &link)
-                    .map_err(|failure| one.placed(failure))?;
-            }
-            if !issue.links.contains(&link) {
-                issue.links.push(link.clone());
-                changes.push(Change::Link(link));
-            }
-        }
-    }
-    let all: Vec<(Issue, Vec<Change>)> = issues.iter().chain(&old).cloned().collect();
-    let name = |id: &IssueId| match made_as(new, ids, id) {
-        Some(one) => one.name(),
-        None => id.to_string(),
-    };
-    require_no_cycle(snapshot, &all, &name).map_err(|failure| match new.first() {
-        Some(first) if failure.code == Code::IssueCycle => failure.help(first.without_cycle()),
-        _ => failure,
-    })?;
+    let mut making = Making::of(snapshot, new, ids, from)?;
+    making.link()?;
+    making.require_no_cycle()?;
+    let Making {
+        issues, begun, old, ..
+    } = making;
     let titles: Vec<String> = issues.iter().map(|(_, changes)| title(changes)).collect();
     let what = match (titles.as_slice(), from) {
         ([_], None) => format!("create {}", shortened(&titles)),
@@ -197,6 +131,125 @@ pub(super) fn plan(
         steps: steps(issues, &begun, old),
         value: ids.to_vec(),
     })
+}
+
+/// Issues that are made by one call, while the links among them are drawn.
+struct Making<'n, 's, 'r> {
+    snapshot: &'s Snapshot<'r>,
+    new: &'n [New],
+    ids: &'n [IssueId],
+    /// The source of an import.
+    from: Option<&'n str>,
+    /// The places in `issues` of those that are made; the others are there already.
+    made: HashMap<&'n IssueId, usize>,
+    issues: Vec<(Issue, Vec<Change>)>,
+    begun: Vec<&'n New>,
+    /// Issues that are there already and get a link.
+    old: Vec<(Issue, Vec<Change>)>,
+}
+
+impl<'n, 's, 'r> Making<'n, 's, 'r> {
+    fn of(
+        snapshot: &'s Snapshot<'r>,
+        new: &'n [New],
+        ids: &'n [IssueId],
+        from: Option<&'n str>,
+    ) -> Result<Self> {
+        let mut making = Making {
+            snapshot,
+            new,
+            ids,
+            from,
+            made: HashMap::new(),
+            issues: Vec::new(),
+            begun: Vec::new(),
+            old: Vec::new(),
+        };
+        for (one, id) in new.iter().zip(ids) {
+            if making.made.contains_key(id) || snapshot.issue_records(id)?.is_some() {
+                continue;
+            }
+            making.made.insert(id, making.issues.len());
+            let status = one.changes.iter().rev().find_map(|change| match change {
+                Change::Status(status) => Some(*status),
+                _ => None,
+            });
+            let blank = Issue {
+                status: status.unwrap_or(Status::Open),
+                ..blank(id)
+            };
+            making.issues.push((blank, one.changes.clone()));
+            making.begun.push(one);
+        }
+        Ok(making)
+    }
+
+    /// Draws the links that new issues ask for.
+    fn link(&mut self) -> Result<()> {
+        let keys = keys(self.new, self.ids)?;
+        for (one, id) in self.new.iter().zip(self.ids) {
+            let Some(at) = self.made.get(id).copied() else {
+                continue;
+            };
+            for ask in &one.links {
+                let other = match keys.get(ask.other.as_str()) {
+                    Some(id) => (*id).clone(),
+                    None => names::resolve(self.snapshot, &ask.other)
+                        .map_err(|failure| one.placed(failure))?,
+                };
+                if other == *id {
+                    let name = one.key.as_deref().unwrap_or_else(|| one.title());
+                    return Err(to_itself(name, ask.kind));
+                }
+                self.draw(one, at, ask, other)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws one link between the new issue at a place and another issue.
+    fn draw(&mut self, one: &New, at: usize, ask: &Ask, other: IssueId) -> Result<()> {
+        let id = self.issues[at].0.id.clone();
+        let (holder, to) = if ask.reversed {
+            (other, id)
+        } else {
+            (id, other)
+        };
+        let link = Link { kind: ask.kind, to };
+        let is_new = self.made.contains_key(&link.to);
+        let (issue, changes) = match self.made.get(&holder) {
+            Some(other) if ask.reversed => &mut self.issues[*other],
+            _ if !ask.reversed => &mut self.issues[at],
+            _ => known(self.snapshot, &mut self.old, &holder)?,
+        };
+        if link.kind == LinkKind::Parent
+            && let Some(first) = issue.links.iter().find(|one| one.kind == link.kind)
+            && *first != link
+        {
+            return Err(one.placed(two_parents(issue.id.as_str(), [&first.to, &link.to])));
+        }
+        if self.from.is_none() && !is_new {
+            require_open_parent(self.snapshot, issue, &link)
+                .map_err(|failure| one.placed(failure))?;
+        }
+        if !issue.links.contains(&link) {
+            issue.links.push(link.clone());
+            changes.push(Change::Link(link));
+        }
+        Ok(())
+    }
+
+    fn require_no_cycle(&self) -> Result<()> {
+        let all: Vec<(Issue, Vec<Change>)> = self.issues.iter().chain(&self.old).cloned().collect();
+        let name = |id: &IssueId| match made_as(self.new, self.ids, id) {
+            Some(one) => one.name(),
+            None => id.to_string(),
+        };
+        require_no_cycle(self.snapshot, &all, &name).map_err(|failure| match self.new.first() {
+            Some(first) if failure.code == Code::IssueCycle => failure.help(first.without_cycle()),
+            _ => failure,
+        })
+    }
 }
 
 fn title(changes: &[Change]) -> String {

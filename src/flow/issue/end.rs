@@ -93,77 +93,25 @@ pub(crate) fn end(
     let policy = crate::flow::specs::policy(ctx)?.backlog;
     let mut written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
-        let day = today(now);
-        let mut steps = Vec::new();
-        let mut ended: Vec<Issue> = Vec::new();
-        let mut said: Vec<(Issue, Vec<Change>)> = Vec::new();
-        for typed in typed {
-            let issue = require_understood(snapshot, typed)?;
-            if issue.status == end.status() && issue.apart_in("status").is_none() {
-                return Err(Failure::nothing(
-                    Code::IssueEnded,
-                    format!("{} is {} already", issue.id, issue.status),
-                )
-                .help(command!("issue show {}", issue.id)));
-            }
-            if issue.status == Status::Resolved && issue.apart_in("status").is_none() {
-                super::sessions::require_no_archive(snapshot, &issue)?;
-                super::require_person(ctx, "closing an issue that was resolved")?;
-            }
-            require_own(ctx, &issue, now)?;
-            if *end == End::Resolve {
-                require_resolvable(&issue, &policy.resolve)?;
-            }
-            let mut changes = vec![Change::Status(end.status())];
-            let mut after = Issue {
-                status: end.status(),
-                ..issue.clone()
-            };
-            if let End::Duplicate(other) = end {
-                let to = super::names::resolve(snapshot, other)?;
-                require_original(snapshot, &issue.id, &to)?;
-                let link = Link {
-                    kind: LinkKind::DuplicateOf,
-                    to,
-                };
-                after.links.push(link.clone());
-                changes.push(Change::Link(link));
-            }
-            said.push((after.clone(), changes.clone()));
-            ended.push(after);
-            steps.push(Step {
-                id: issue.id.clone(),
-                before: Some(issue),
-                body: IssueEvent::Changed { changes }.into(),
-                reason: None,
-            });
-        }
+        let ending: Vec<Ending> = typed
+            .iter()
+            .map(|typed| {
+                let issue = require_understood(snapshot, typed)?;
+                require_endable(ctx, snapshot, &issue, end, (&policy, now))?;
+                Ending::of(snapshot, issue, end)
+            })
+            .collect::<Result<_>>()?;
+        let said: Vec<(Issue, Vec<Change>)> = ending.iter().map(Ending::said).collect();
         require_no_cycle(snapshot, &said, &ToString::to_string)?;
-        let beside = Beside::of(snapshot)?;
-        let behind = beside.behind(&ended);
-        let ids = ended.iter().map(|issue| &issue.id);
-        let ids = ids.chain(ended.iter().flat_map(Issue::originals));
-        let seeds: Vec<IssueId> = ids.chain(behind.iter().flatten()).cloned().collect();
-        let (before, after) = backlogs_around(beside.around(&seeds)?, ended.clone());
-        for issue in &ended {
-            require_whole(issue, end, &after, &before, &day)?;
-        }
-        let mut freed = match &behind {
-            Some(behind) => freed(&before, &after, &day, |id| behind.contains(id)),
-            None => {
-                let all = all(snapshot)?.issues;
-                let (before, after) = backlogs_around(all, ended.clone());
-                freed(&before, &after, &day, |_| true)
-            }
-        };
+        let ended: Vec<Issue> = ending.iter().map(|one| one.after.clone()).collect();
+        let mut freed = freed_by(snapshot, &ended, end, &today(now))?;
         let rules = rules(ctx, snapshot, &policy, &ended, (&identity.author, now))?;
         freed.retain(|issue| rules.lacking(issue).is_empty());
         let running = ended.iter().flat_map(Issue::all_running).cloned();
         let running: BTreeSet<SessionId> = running.collect();
-        let running = running.into_iter().collect();
         let next = following(snapshot, &ended, end)?;
         let made = next.iter().filter_map(Following::step);
-        steps.extend(made);
+        let steps = ending.into_iter().map(Ending::step).chain(made).collect();
         Ok(Plan {
             what: end.word().to_owned(),
             reason: reason.clone(),
@@ -171,7 +119,7 @@ pub(crate) fn end(
             value: Ended {
                 freed,
                 next,
-                running,
+                running: running.into_iter().collect(),
             },
         })
     })?;
@@ -180,6 +128,102 @@ pub(crate) fn end(
     let ids = &mut written.ids;
     ids.retain(|id| next.iter().all(|one| one.id != *id));
     Ok(written)
+}
+
+/// Refuses the end of an issue that ended already, that an archive or another hand keeps, or that policy holds open.
+fn require_endable(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    issue: &Issue,
+    end: &End,
+    (policy, now): (&BacklogPolicy, i64),
+) -> Result<()> {
+    let is_agreed = issue.apart_in("status").is_none();
+    if issue.status == end.status() && is_agreed {
+        return Err(Failure::nothing(
+            Code::IssueEnded,
+            format!("{} is {} already", issue.id, issue.status),
+        )
+        .help(command!("issue show {}", issue.id)));
+    }
+    if issue.status == Status::Resolved && is_agreed {
+        super::sessions::require_no_archive(snapshot, issue)?;
+        super::require_person(ctx, "closing an issue that was resolved")?;
+    }
+    require_own(ctx, issue, now)?;
+    if *end == End::Resolve {
+        require_resolvable(issue, &policy.resolve)?;
+    }
+    Ok(())
+}
+
+/// An issue before and after its end, with the changes that end it.
+struct Ending {
+    before: Issue,
+    after: Issue,
+    changes: Vec<Change>,
+}
+
+impl Ending {
+    fn of(snapshot: &Snapshot<'_>, issue: Issue, end: &End) -> Result<Self> {
+        let mut changes = vec![Change::Status(end.status())];
+        let mut after = Issue {
+            status: end.status(),
+            ..issue.clone()
+        };
+        if let End::Duplicate(other) = end {
+            let to = super::names::resolve(snapshot, other)?;
+            require_original(snapshot, &issue.id, &to)?;
+            let link = Link {
+                kind: LinkKind::DuplicateOf,
+                to,
+            };
+            after.links.push(link.clone());
+            changes.push(Change::Link(link));
+        }
+        Ok(Ending {
+            before: issue,
+            after,
+            changes,
+        })
+    }
+
+    fn said(&self) -> (Issue, Vec<Change>) {
+        (self.after.clone(), self.changes.clone())
+    }
+
+    fn step(self) -> Step {
+        Step {
+            id: self.before.id.clone(),
+            before: Some(self.before),
+            body: IssueEvent::Changed {
+                changes: self.changes,
+            }
+            .into(),
+            reason: None,
+        }
+    }
+}
+
+/// The issues that can be begun because others ended. Refuses an end that leaves something open behind it.
+fn freed_by(snapshot: &Snapshot<'_>, ended: &[Issue], end: &End, day: &str) -> Result<Vec<Issue>> {
+    let beside = Beside::of(snapshot)?;
+    let behind = beside.behind(ended);
+    let ids = ended.iter().map(|issue| &issue.id);
+    let ids = ids.chain(ended.iter().flat_map(Issue::originals));
+    let seeds: Vec<IssueId> = ids.chain(behind.iter().flatten()).cloned().collect();
+    let (before, after) = backlogs_around(beside.around(&seeds)?, ended.to_vec());
+    for issue in ended {
+        require_whole(issue, end, &after, &before, day)?;
+    }
+    Ok(match &behind {
+        Some(behind) => freed(&before, &after, day, |id| behind.contains(id)),
+        None => {
+            let all = all(snapshot)?.issues;
+            let (before, after) = backlogs_around(all, ended.to_vec());
+            freed(&before, &after, day, |_| true)
+        }
+    })
 }
 
 /// The rules of policy about what is begun once some issues have ended.

@@ -3,7 +3,7 @@
 
 use super::change::{Ask, check};
 use super::create::{self, New};
-use super::later::Differs;
+pub(crate) use super::later::Differs;
 use super::same::Sources;
 use super::{Names, Plan, Written, later, solution, tree, write};
 use crate::flow::context::Context;
@@ -15,6 +15,7 @@ use loopx_rules::issue::foreign;
 use loopx_rules::issue::foreign::{File, Finding, Format, Item, Mapped, Taken, Wishes, todos};
 use loopx_rules::issue::plain::{BOUND, SOLUTIONS};
 use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Place, Source, Status};
+use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::roadmap::WAVE;
 use loopx_store::Snapshot;
 use serde::Serialize;
@@ -89,6 +90,17 @@ pub(crate) struct Report {
 }
 
 impl Request {
+    /// Words and kinds that are known to whoever reads the backlog.
+    fn wishes(&self, policy: &BacklogPolicy) -> Wishes {
+        let mut kinds: Vec<String> = KINDS.iter().map(|kind| (*kind).to_owned()).collect();
+        kinds.extend(policy.kinds.iter().cloned());
+        Wishes {
+            map: self.map.clone(),
+            kinds,
+            ..Wishes::default()
+        }
+    }
+
     /// The command of this import with these words mapped, where there are any.
     fn again(&self, wishes: &[String]) -> Option<Hint> {
         if wishes.is_empty() {
@@ -129,42 +141,10 @@ impl Request {
 
 /// Takes over a backlog.
 pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
-    let policy = crate::flow::specs::policy(ctx)?;
-    let mut kinds: Vec<String> = KINDS.iter().map(|kind| (*kind).to_owned()).collect();
-    kinds.extend(policy.backlog.kinds.iter().cloned());
-    let wishes = Wishes {
-        map: request.map.clone(),
-        kinds,
-        ..Wishes::default()
-    };
-    let (format, mut taken) = read(ctx, request, &wishes)?;
-    if let Some(name) = &request.source {
-        let all = taken
-            .items
-            .iter_mut()
-            .filter(|item| item.plain.id.is_none());
-        for source in all.filter_map(|item| item.plain.source.as_mut()) {
-            source.system = format!("{}:{name}", source.system);
-        }
-    }
+    let policy = crate::flow::specs::policy(ctx)?.backlog;
+    let (format, taken) = read(ctx, request, &request.wishes(&policy))?;
     let snapshot = ctx.store()?.snapshot()?;
-    // A phase of a document is known by its number, whatever its title is.
-    let is_same = request.update || format == Format::Roadmap.to_string();
-    let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, (taken, is_same))?;
-    sorting.ways();
-    sorting.is_own = format == Format::Loopx.to_string();
-    let is_ccw = [Format::Ccw, Format::Roadmap].map(|one| one.to_string());
-    if sorting.is_own {
-        sorting.settle(|_| true);
-    } else if is_ccw.contains(&format) {
-        // There, too, these follow from a solution; who has one in hand nobody says.
-        sorting.settle(|status| matches!(status, Status::Planned | Status::Queued));
-    }
-    sorting.links();
-    if format == Format::Roadmap.to_string() {
-        sorting.waves();
-    }
-    sorting.check(ctx);
+    let mut sorting = sorted(ctx, &snapshot, request, (&format, taken), &policy.prefix)?;
     let mut changed = sorting.changed(&snapshot)?;
     if request.update {
         sorting.taken.faults.extend(later::faults(ctx, &changed));
@@ -214,6 +194,48 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         commit,
         names,
     })
+}
+
+/// The issues that were read, sorted by what is here, each with the states, solutions and links that it can have here.
+fn sorted(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    request: &Request,
+    (format, mut taken): (&str, Taken),
+    prefix: &str,
+) -> Result<Sorting> {
+    if let Some(name) = &request.source {
+        name_source(&mut taken, name);
+    }
+    let is = |one: Format| format == one.to_string();
+    // A phase of a document is known by its number, whatever its title is.
+    let is_same = request.update || is(Format::Roadmap);
+    let mut sorting = Sorting::of(snapshot, prefix, (taken, is_same))?;
+    sorting.ways();
+    sorting.is_own = is(Format::Loopx);
+    if sorting.is_own {
+        sorting.settle(|_| true);
+    } else if is(Format::Ccw) || is(Format::Roadmap) {
+        // There, too, these follow from a solution; who has one in hand nobody says.
+        sorting.settle(|status| matches!(status, Status::Planned | Status::Queued));
+    }
+    sorting.links();
+    if is(Format::Roadmap) {
+        sorting.waves();
+    }
+    sorting.check(ctx);
+    Ok(sorting)
+}
+
+/// Tells a backlog by its name from another one of its format: whoever brings no ids of ours is known by both.
+fn name_source(taken: &mut Taken, name: &str) {
+    let foreign = taken
+        .items
+        .iter_mut()
+        .filter(|item| item.plain.id.is_none());
+    for source in foreign.filter_map(|item| item.plain.source.as_mut()) {
+        source.system = format!("{}:{name}", source.system);
+    }
 }
 
 /// Writes what comes and, where it is asked for, what the program changed: in one commit, or nothing. A dry run is

@@ -27,9 +27,9 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
 use loopx_rules::intent;
 use loopx_rules::pipeline::{
-    Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, SprintSize, TEAM,
-    Team, builtin, choose, expand, lint, of_issues, positions, role_findings, skill_findings,
-    skill_names, sprint_size, team, team_words, values,
+    Choice, Expanded, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position,
+    SprintSize, TEAM, Team, builtin, choose, expand, lint, of_issues, positions, role_findings,
+    skill_findings, skill_names, sprint_size, team, team_words, values,
 };
 use loopx_rules::policy::Paths;
 use loopx_rules::session::State;
@@ -506,12 +506,75 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     if request.on_complete.is_some() {
         pipeline.whole.on_complete = request.on_complete;
     }
-    let name = &pipeline.name.clone();
     let findings = lint(&pipeline);
     if has_errors(&findings) {
-        return Err(invalid(name, &findings));
+        return Err(invalid(&pipeline.name, &findings));
     }
-    let param = |why: String| {
+    let asked = Asked {
+        request,
+        pipeline: &pipeline,
+    };
+    asked.require_values()?;
+    let standing = roadmap::standing(ctx, state, intent)?;
+    let positions = asked.positions(state, standing.as_ref());
+    let found = positions.iter();
+    let found = found.map(|one| (one.param.clone(), one.value.clone()));
+    let params: Vec<(String, String)> = request.params.iter().cloned().chain(found).collect();
+    let given = Given {
+        session: state.id.as_str(),
+        intent,
+        params: &params,
+    };
+    let values = values(&pipeline, &given).map_err(|why| asked.refused(why))?;
+    let has = |path: &str| match &tree {
+        Some(tree) => matches!(ctx.repo.entry_at(tree, path), Ok(Some(_))),
+        None => false,
+    };
+    require_files(ctx, state, &pipeline, &values, &has).map_err(|why| asked.refused(why))?;
+    let depends = |name: &str| packages.iter().any(|known| known == name);
+    let ground = Ground {
+        has: &has,
+        depends: &depends,
+    };
+    let expanded = expand(&pipeline, &values, &request.prefix, Some(&ground));
+    let added = nodes(&expanded)?;
+    let is_work = |node: &&Node| node.kind == NodeKind::Work;
+    let tasks = added.iter().filter(is_work).count();
+    let before = listed_tasks(ctx, state)?;
+    let params = pipeline.whole.params.keys();
+    let params = params.filter_map(|name| Some((name.clone(), values.get(name)?.clone())));
+    Ok(Plan {
+        session: state.id.clone(),
+        chosen,
+        team,
+        sprint,
+        on_complete: pipeline.on_complete(),
+        positions,
+        roadmap: standing,
+        params: params.collect(),
+        tasks,
+        gates: added.len() - tasks,
+        ids: expanded.lines.iter().map(|line| line.id.clone()).collect(),
+        left_out: expanded.left_out,
+        roles: Prompted::here(ctx).new_findings(&[before.as_slice(), &added].concat(), &before),
+        skills_missing: skills_missing(ctx, &pipeline),
+        commands: commands(&added),
+        lines: expanded.lines.into_iter().map(|line| line.text).collect(),
+        pipeline: pipeline.name,
+    })
+}
+
+/// Start that somebody asks for, with the pipeline that was found for it.
+struct Asked<'a> {
+    request: &'a StartRequest,
+    pipeline: &'a Pipeline,
+}
+
+impl Asked<'_> {
+    /// Refusal of the values of a start, with the command that gives the missing ones.
+    fn refused(&self, why: String) -> Failure {
+        let Asked { request, pipeline } = *self;
+        let name = &pipeline.name;
         let is_given = |name: &String| {
             let mut given = request.params.iter();
             given.any(|(one, value)| one == name && value != PLACE)
@@ -536,99 +599,74 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             (false, true) => command!("pipeline start --team --param {params}{given}"),
             (false, false) => command!("pipeline start {name} --param {params}{given}"),
         })
-    };
-    if let Some((name, _)) = request.params.iter().find(|(_, value)| value == PLACE) {
-        let about = pipeline.whole.params.get(name).map(|param| &param.about);
-        let about = about.filter(|about| !about.is_empty());
-        let about = about.map_or_else(String::new, |about| format!(" ({about})"));
-        return Err(param(format!(
-            "expected a value of `{name}`{about}, found the placeholder `{PLACE}`"
-        )));
     }
-    let in_roadmap = roadmap::standing(ctx, state, intent)?;
-    let has: Vec<HasResult<'_>> = (results(state).into_iter())
-        .chain(in_roadmap.iter().map(|one| HasResult::Roadmap(&one.short)))
-        .collect();
-    let of_roadmap = in_roadmap.as_ref().map(|one| InRoadmap {
-        name: &one.short,
-        phase: one.phase.as_deref(),
-        milestone: one.milestone.as_deref(),
-    });
-    let mut positions = positions(&pipeline, &request.params, &has, of_roadmap);
-    positions.extend(of_issues(&pipeline, &request.params, &state.issues));
-    let found = positions.iter();
-    let found = found.map(|one| (one.param.clone(), one.value.clone()));
-    let params: Vec<(String, String)> = request.params.iter().cloned().chain(found).collect();
-    let given = Given {
-        session: state.id.as_str(),
-        intent,
-        params: &params,
-    };
-    let values = values(&pipeline, &given).map_err(param)?;
-    let has = |path: &str| match &tree {
-        Some(tree) => matches!(ctx.repo.entry_at(tree, path), Ok(Some(_))),
-        None => false,
-    };
-    require_files(ctx, state, &pipeline, &values, &has).map_err(param)?;
-    let depends = |name: &str| packages.iter().any(|known| known == name);
-    let ground = Ground {
-        has: &has,
-        depends: &depends,
-    };
-    let expanded = expand(&pipeline, &values, &request.prefix, Some(&ground));
-    let text: Vec<&str> = expanded
-        .lines
-        .iter()
-        .map(|line| line.text.as_str())
-        .collect();
-    let read = file::read(&text.join("\n"))
-        .map_err(|findings| task_list::invalid(&findings, "would be"))?;
-    let mut commands = Vec::new();
-    for node in &read.nodes {
+
+    /// Refuses a start that gives the place of a value instead of a value.
+    fn require_values(&self) -> Result<()> {
+        let mut given = self.request.params.iter();
+        let Some((name, _)) = given.find(|(_, value)| value == PLACE) else {
+            return Ok(());
+        };
+        let about = self.pipeline.whole.params.get(name);
+        let about = about
+            .map(|param| &param.about)
+            .filter(|about| !about.is_empty());
+        let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+        Err(self.refused(format!(
+            "expected a value of `{name}`{about}, found the placeholder `{PLACE}`"
+        )))
+    }
+
+    /// Values that follow from what the session has, and from its place in a roadmap.
+    fn positions(&self, state: &State, standing: Option<&Standing>) -> Vec<Position> {
+        let given = self.request.params.as_slice();
+        let has: Vec<HasResult<'_>> = (results(state).into_iter())
+            .chain(standing.map(|one| HasResult::Roadmap(&one.short)))
+            .collect();
+        let in_roadmap = standing.map(|one| InRoadmap {
+            name: &one.short,
+            phase: one.phase.as_deref(),
+            milestone: one.milestone.as_deref(),
+        });
+        let mut found = positions(self.pipeline, given, &has, in_roadmap);
+        found.extend(of_issues(self.pipeline, given, &state.issues));
+        found
+    }
+}
+
+/// The tasks that the lines of a pipeline make.
+fn nodes(expanded: &Expanded) -> Result<Vec<Node>> {
+    let lines = expanded.lines.iter();
+    let text: Vec<&str> = lines.map(|line| line.text.as_str()).collect();
+    let read = file::read(&text.join("\n"));
+    let read = read.map_err(|findings| task_list::invalid(&findings, "would be"))?;
+    Ok(read.nodes)
+}
+
+/// The commands by which tasks, and the repairs of their gates, are checked.
+fn commands(nodes: &[Node]) -> Vec<String> {
+    let repaired = nodes.iter().flat_map(|node| {
         let repair = node.gate.iter().flat_map(|gate| &gate.repair);
-        for one in std::iter::once(node).chain(repair) {
-            if let Some(Verification::Cmd(argv)) = &one.verification {
-                let words: Vec<String> = argv
-                    .iter()
-                    .map(|word| loopx_base::shell_word(word))
-                    .collect();
-                let words = words.join(" ");
-                if !commands.contains(&words) {
-                    commands.push(words);
-                }
+        std::iter::once(node).chain(repair)
+    });
+    let mut commands = Vec::new();
+    for node in repaired {
+        if let Some(Verification::Cmd(argv)) = &node.verification {
+            let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+            let words = words.join(" ");
+            if !commands.contains(&words) {
+                commands.push(words);
             }
         }
     }
-    let work = read.nodes.iter();
-    let work = work.filter(|node| node.kind == NodeKind::Work);
-    let tasks = work.count();
+    commands
+}
+
+/// Skills by which the tasks of a pipeline are done, and that nobody can follow on this machine.
+fn skills_missing(ctx: &Context, pipeline: &Pipeline) -> Vec<String> {
     let skills = Skills::of(&ctx.repo);
-    let before = listed_tasks(ctx, state)?;
-    let params = pipeline.whole.params.keys();
-    let params = params.filter_map(|name| Some((name.clone(), values.get(name)?.clone())));
-    Ok(Plan {
-        session: state.id.clone(),
-        pipeline: name.to_owned(),
-        chosen,
-        team,
-        sprint,
-        on_complete: pipeline.on_complete(),
-        positions,
-        roadmap: in_roadmap,
-        params: params.collect(),
-        tasks,
-        gates: read.nodes.len() - tasks,
-        ids: expanded.lines.iter().map(|line| line.id.clone()).collect(),
-        left_out: expanded.left_out,
-        roles: Prompted::here(ctx)
-            .new_findings(&[before.as_slice(), &read.nodes].concat(), &before),
-        skills_missing: skill_names(&pipeline)
-            .into_iter()
-            .filter(|name| skills.look(name).is_held())
-            .collect(),
-        commands,
-        lines: expanded.lines.into_iter().map(|line| line.text).collect(),
-    })
+    let names = skill_names(pipeline).into_iter();
+    names.filter(|name| skills.look(name).is_held()).collect()
 }
 
 /// The purpose of a session: the first paragraph of the request as it was given, in one line; where nobody keeps that, why

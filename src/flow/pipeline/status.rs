@@ -2,7 +2,7 @@
 //! is stored: it is the list of tasks, seen as a pipeline.
 
 use crate::flow::context::Context;
-use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
+use crate::flow::task::{ClaimView, GateView, GraphView, Row, TurnView, graph_of};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
@@ -91,6 +91,18 @@ pub(crate) struct Open {
     pub lead: Hint,
 }
 
+impl Open {
+    fn of(row: &Row) -> Self {
+        let escalates = |gate: &GateView| gate.standing == "escalate";
+        Open {
+            task: row.task.clone(),
+            kind: row.kind,
+            person: row.kind == "checkpoint" || row.gate.as_ref().is_some_and(escalates),
+            lead: row.lead.clone(),
+        }
+    }
+}
+
 /// Claim of a task, with the task and its role.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Working {
@@ -100,6 +112,18 @@ pub(crate) struct Working {
     pub claim: ClaimView,
     pub elapsed: i64,
     pub turn: Option<TurnView>,
+}
+
+impl Working {
+    fn of(row: &Row) -> Option<Self> {
+        Some(Working {
+            task: row.task.clone(),
+            role: row.role.clone(),
+            claim: row.claim.clone()?,
+            elapsed: row.elapsed.unwrap_or(0),
+            turn: row.turn.clone(),
+        })
+    }
 }
 
 /// A failure for want of an active session, with the session that was archived last as the way on.
@@ -162,91 +186,31 @@ fn tied(all: &[Row]) -> Vec<&Row> {
 }
 
 fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
-    let work: Vec<&Row> = rows
-        .iter()
-        .copied()
-        .filter(|row| row.kind == "work")
-        .collect();
-    let is = |status: Status| work.iter().filter(|row| row.status == status).count();
+    let is_work = |row: &&Row| row.kind == "work";
+    let work: Vec<&Row> = rows.iter().copied().filter(is_work).collect();
     let done = work.iter().filter(|row| row.status.is_terminal()).count();
-    let mut pipelines: Vec<String> = Vec::new();
-    for name in rows.iter().filter_map(|row| row.pipeline.as_ref()) {
-        if !pipelines.contains(name) {
-            pipelines.push(name.clone());
-        }
-    }
     let ids: HashSet<&TaskId> = rows.iter().map(|row| &row.task).collect();
     let own = |id: &TaskId| ids.contains(id);
-    let working = rows.iter().filter_map(|row| {
-        let claim = row.claim.clone()?;
-        Some(Working {
-            task: row.task.clone(),
-            role: row.role.clone(),
-            elapsed: row.elapsed.unwrap_or(0),
-            turn: row.turn.clone(),
-            claim,
-        })
-    });
-    let ready = rows.iter().filter(|row| row.ready);
-    let (ready, open): (Vec<&Row>, Vec<&Row>) = ready.copied().partition(|row| row.kind == "work");
+    let ready = rows.iter().copied().filter(|row| row.ready);
+    let (ready, open): (Vec<&Row>, Vec<&Row>) = ready.partition(is_work);
     let orphans = rows.iter();
     let orphans = orphans.filter(|row| row.claim.as_ref().is_some_and(|claim| !claim.alive));
-    let notes = rows
-        .iter()
-        .filter_map(|row| Some((row, row.gate.as_ref()?)));
-    let notes = notes.flat_map(|(row, gate)| {
-        let notes = gate.notes.iter();
-        notes.map(|note| format!("{}: {note}", row.task))
-    });
-    let parts = rows.iter().filter_map(|row| {
-        Some(completion::Of {
-            pipeline: row.pipeline.as_deref()?,
-            on_complete: row.on_complete?,
-            status: row.status,
-            is_partial: row.partial.is_some(),
-        })
-    });
-    let is_over = rows.iter().all(|row| row.status.is_terminal());
-    let completion = completion::completion(parts).filter(|_| is_over);
-    let mut wanted: Vec<OnComplete> = rows.iter().filter_map(|row| row.on_complete).collect();
-    wanted.dedup();
-    let wanted = match wanted.as_slice() {
-        [one] => *one,
-        _ => OnComplete::Interactive,
-    };
+    let completion = completed(rows);
     let stage = rows.iter().find_map(|row| match row.waits.as_slice() {
         [Wait::Stage { stage }] => Some(*stage),
         _ => None,
     });
     StatusView {
         session: view.session.clone(),
-        pipelines,
+        pipelines: names(rows),
         total: work.len(),
         done,
         percent: done * 100 / work.len().max(1),
-        counts: Counts {
-            completed: is(Status::Completed),
-            partial: work.iter().filter(|row| is_partial(row)).count(),
-            failed: is(Status::Failed),
-            skipped: is(Status::Skipped),
-            inserted: work.iter().filter(|row| row.inserted).count(),
-        },
+        counts: counts(&work),
         phases: phases(rows, &work),
         ready: ready.iter().map(|row| row.task.clone()).collect(),
-        open: open
-            .iter()
-            .map(|row| Open {
-                task: row.task.clone(),
-                kind: row.kind,
-                person: row.kind == "checkpoint"
-                    || row
-                        .gate
-                        .as_ref()
-                        .is_some_and(|gate| gate.standing == "escalate"),
-                lead: row.lead.clone(),
-            })
-            .collect(),
-        working: working.collect(),
+        open: open.into_iter().map(Open::of).collect(),
+        working: rows.iter().filter_map(|row| Working::of(row)).collect(),
         orphans: orphans.map(|row| row.task.clone()).collect(),
         stalled: view.stalled && stage.is_none(),
         waits_for_stage: stage,
@@ -257,10 +221,68 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
             .cloned()
             .collect(),
         deadlock: view.cycle.clone(),
-        notes: notes.collect(),
+        notes: notes(rows),
         complete: completion.is_some(),
-        on_complete: completion.map_or(wanted, |done| done.on_complete),
+        on_complete: completion.map_or_else(|| wanted(rows), |done| done.on_complete),
         next_action: None,
+    }
+}
+
+/// Names of the pipelines that tasks come from, once each.
+fn names(rows: &[&Row]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in rows.iter().filter_map(|row| row.pipeline.as_ref()) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+fn counts(work: &[&Row]) -> Counts {
+    let is = |status: Status| work.iter().filter(|row| row.status == status).count();
+    Counts {
+        completed: is(Status::Completed),
+        partial: work.iter().filter(|row| is_partial(row)).count(),
+        failed: is(Status::Failed),
+        skipped: is(Status::Skipped),
+        inserted: work.iter().filter(|row| row.inserted).count(),
+    }
+}
+
+/// Notes of gates, each behind the id of its gate.
+fn notes(rows: &[&Row]) -> Vec<String> {
+    let gates = rows
+        .iter()
+        .filter_map(|row| Some((row, row.gate.as_ref()?)));
+    let notes = gates.flat_map(|(row, gate)| {
+        let notes = gate.notes.iter();
+        notes.map(|note| format!("{}: {note}", row.task))
+    });
+    notes.collect()
+}
+
+/// Completion of the pipelines, once no task is left to do.
+fn completed(rows: &[&Row]) -> Option<completion::Completion> {
+    let of_pipelines = rows.iter().filter_map(|row| {
+        Some(completion::Of {
+            pipeline: row.pipeline.as_deref()?,
+            on_complete: row.on_complete?,
+            status: row.status,
+            is_partial: row.partial.is_some(),
+        })
+    });
+    let is_over = rows.iter().all(|row| row.status.is_terminal());
+    completion::completion(of_pipelines).filter(|_| is_over)
+}
+
+/// Fate of the session that its pipelines agree on; a person chooses where they differ.
+fn wanted(rows: &[&Row]) -> OnComplete {
+    let mut wanted: Vec<OnComplete> = rows.iter().filter_map(|row| row.on_complete).collect();
+    wanted.dedup();
+    match wanted.as_slice() {
+        [wanted] => *wanted,
+        _ => OnComplete::Interactive,
     }
 }
 

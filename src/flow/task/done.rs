@@ -87,7 +87,6 @@ pub(crate) fn done(
         }
         found => found?,
     };
-    let task = node.id.clone();
     match &request.said {
         Some(ResultText::Read(said)) => require_success(ctx, &node, said)?,
         Some(ResultText::Unreadable) => return Err(unreadable(&node)),
@@ -105,50 +104,12 @@ pub(crate) fn done(
         None
     };
     let done = record(ctx, (Needs::Code, false), |facts| {
-        let plan = Plan::of(facts)?;
-        let graph = Graph::of(&plan.nodes);
-        let owner = lease::owner(&ctx.repo, None)?;
-        let at = plan.find(&graph, task.as_str())?;
-        let claim = plan.own_claim(at, &owner, Step::Done)?;
-        require_before(facts, &plan, &graph, at)?;
-        let is_manual = require_proof(facts, &plan, at, request)?;
-        let left = outputs::collect(ctx, facts, &plan.nodes[at])?;
-        let after = outputs::with(&facts.state, &left);
-        outputs::require(ctx, facts, &plan.nodes[at], &after)?;
-        let touched = touched(ctx, facts, (&plan, &graph, at), claim)?;
-        let known = touched.clone().unwrap_or_default();
-        let completion = Completion {
-            tree: facts.code.as_ref().map(|code| code.tree.clone()),
-            manual: is_manual,
-            summary: request.summary.clone(),
-            partial: request.partial.clone(),
-            caveats: request.caveats.clone(),
-            deferred: request.deferred.clone(),
-            files: known.files,
-            reads_changed: known.reads_changed,
-            outputs: outputs::pinned(&after, &plan.nodes[at]),
-        };
-        let what = match &request.partial {
-            Some(_) => format!("{task} is done in part"),
-            None => format!("{task} is done"),
-        };
-        let finished = Finished {
-            task: task.clone(),
-            tree: completion.tree.clone(),
+        let proved = Proved {
+            task: &node.id,
             has_run: !has_proof,
-            completion: completion.clone(),
             committed: committed.clone(),
-            touched,
-            stray: bound_here::stray(ctx, &facts.state)?,
-            is_unread: matches!(request.said, Some(ResultText::Bare)),
         };
-        let event = TaskEvent::Completed {
-            task: task.clone(),
-            claim: claim.op.clone(),
-            done: completion,
-        };
-        let act = Act::new(event, what, finished).reason(request.reason.clone());
-        Ok(act.outputs(left))
+        completed(ctx, facts, proved, request)
     });
     match (done, committed) {
         (Ok((mut done, _)), _) => {
@@ -158,6 +119,70 @@ pub(crate) fn done(
         (Err(failure), Some(commit)) => Err(beside_commit(failure, &commit)),
         (Err(failure), None) => Err(failure),
     }
+}
+
+/// A task whose check has passed, or that has none.
+struct Proved<'t> {
+    task: &'t TaskId,
+    /// Set when the check was run for the completion.
+    has_run: bool,
+    /// Commit of the task's files.
+    committed: Option<Oid>,
+}
+
+/// The act that completes a task, once nothing holds it open.
+fn completed(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    proved: Proved<'_>,
+    request: &DoneRequest,
+) -> Result<Act<Finished>> {
+    let task = proved.task;
+    let plan = Plan::of(facts)?;
+    let graph = Graph::of(&plan.nodes);
+    let owner = lease::owner(&ctx.repo, None)?;
+    let at = plan.find(&graph, task.as_str())?;
+    let node = &plan.nodes[at];
+    let claim = plan.own_claim(at, &owner, Step::Done)?;
+    require_before(facts, &plan, &graph, at)?;
+    let is_manual = require_proof(facts, &plan, at, request)?;
+    let left = outputs::collect(ctx, facts, node)?;
+    let after = outputs::with(&facts.state, &left);
+    outputs::require(ctx, facts, node, &after)?;
+    let touched = touched(ctx, facts, (&plan, &graph, at), claim)?;
+    let known = touched.clone().unwrap_or_default();
+    let completion = Completion {
+        tree: facts.code.as_ref().map(|code| code.tree.clone()),
+        manual: is_manual,
+        summary: request.summary.clone(),
+        partial: request.partial.clone(),
+        caveats: request.caveats.clone(),
+        deferred: request.deferred.clone(),
+        files: known.files,
+        reads_changed: known.reads_changed,
+        outputs: outputs::pinned(&after, node),
+    };
+    let what = match &request.partial {
+        Some(_) => format!("{task} is done in part"),
+        None => format!("{task} is done"),
+    };
+    let finished = Finished {
+        task: task.clone(),
+        tree: completion.tree.clone(),
+        has_run: proved.has_run,
+        completion: completion.clone(),
+        committed: proved.committed,
+        touched,
+        stray: bound_here::stray(ctx, &facts.state)?,
+        is_unread: matches!(request.said, Some(ResultText::Bare)),
+    };
+    let event = TaskEvent::Completed {
+        task: task.clone(),
+        claim: claim.op.clone(),
+        done: completion,
+    };
+    let act = Act::new(event, what, finished).reason(request.reason.clone());
+    Ok(act.outputs(left))
 }
 
 /// Runs the check of a task, and refuses to go on where it did not pass. Comes back with what its record saved.

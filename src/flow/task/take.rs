@@ -86,39 +86,16 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> 
             arrived.replace(Some(task));
             return Err(failure);
         }
-        let (at, over) = choose(facts, &plan, &graph, (&owner, now(facts), &skills), request)?;
+        let choice = choose(facts, &plan, &graph, (&owner, now(facts), &skills), request)?;
         // Its check could be run here by nobody.
-        if matches!(plan.nodes[at].verification, Some(Verification::Cmd(_))) {
+        if matches!(
+            plan.nodes[choice.0].verification,
+            Some(Verification::Cmd(_))
+        ) {
             bound_here::require_no_other(ctx, &facts.state)?;
         }
         keep(&ctx.repo, &owner)?;
-        let task = plan.nodes[at].id.clone();
-        let claim = Claim {
-            request: request.request.clone(),
-            head: ctx.repo.head()?.commit,
-            reads: touched::reads(ctx, &facts.state, &plan.nodes[at]),
-            late: over.is_some_and(|claim| is_late(&plan, at, claim, now(facts))),
-            ..claim_for(&owner, plan.nodes[at].turn, over)
-        };
-        let mut card = plan.card(ctx, &graph, at);
-        card.status = Status::Claimed;
-        card.there = outputs::there(ctx, facts, &plan.nodes[at])?;
-        let taken = Taken {
-            card,
-            until: now(facts).saturating_add(i64::from(claim.seconds)),
-            from: over.map(|claim| plan.watched.whose(claim)),
-            again: false,
-            remote: None,
-        };
-        let what = match over {
-            Some(over) => {
-                let from = recorded_name(over.value.agent.as_deref(), &over.signed.by);
-                format!("take {task} over from {from}")
-            }
-            None => format!("take {task}"),
-        };
-        let act = Act::new(TaskEvent::Claimed { task, claim }, what, taken);
-        Ok(act.reason(request.reason.clone()))
+        claimed(ctx, facts, (&plan, &graph), choice, (&owner, request))
     });
     match taken {
         Err(failure) if matches!(failure.code, Code::RequestRepeated | Code::ClaimArrived) => {
@@ -140,6 +117,44 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> 
             done
         }),
     }
+}
+
+/// The act that gives a task to whoever asks, with the card of the task.
+fn claimed(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    (plan, graph): (&Plan<'_>, &Graph<'_>),
+    (at, over): Choice<'_>,
+    (owner, request): (&Owner, &TakeRequest),
+) -> Result<Act<Taken>> {
+    let node = &plan.nodes[at];
+    let task = node.id.clone();
+    let claim = Claim {
+        request: request.request.clone(),
+        head: ctx.repo.head()?.commit,
+        reads: touched::reads(ctx, &facts.state, node),
+        late: over.is_some_and(|claim| is_late(plan, at, claim, now(facts))),
+        ..claim_for(owner, node.turn, over)
+    };
+    let mut card = plan.card(ctx, graph, at);
+    card.status = Status::Claimed;
+    card.there = outputs::there(ctx, facts, node)?;
+    let taken = Taken {
+        card,
+        until: now(facts).saturating_add(i64::from(claim.seconds)),
+        from: over.map(|claim| plan.watched.whose(claim)),
+        again: false,
+        remote: None,
+    };
+    let what = match over {
+        Some(over) => {
+            let from = recorded_name(over.value.agent.as_deref(), &over.signed.by);
+            format!("take {task} over from {from}")
+        }
+        None => format!("take {task}"),
+    };
+    let act = Act::new(TaskEvent::Claimed { task, claim }, what, taken);
+    Ok(act.reason(request.reason.clone()))
 }
 
 /// The claims of this worktree that may stand at the remote, unheard: what the branch here has is none of them.

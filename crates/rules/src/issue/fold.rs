@@ -10,6 +10,7 @@ mod permitted;
 
 use super::event::{Change, IssueEvent};
 use super::limits::can_be;
+use super::repeat::Repeat;
 use super::solution::{Failed, Proposal, Solution};
 use super::{
     Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, LinkKind, PRIORITY, Said, Status,
@@ -432,49 +433,24 @@ impl<'o> Folding<'o> {
         self.said();
         self.merge_descriptions();
         let solutions = self.solutions();
-        let title = match self.value(&Field::Title) {
-            Some(Change::Title(title)) => title.clone(),
-            _ => String::new(),
-        };
-        let text = |field: &Field| match self.value(field) {
-            Some(
-                Change::Milestone(value)
-                | Change::Due(value)
-                | Change::Defer(value)
-                | Change::Assignee(value),
-            ) => value.clone(),
-            _ => None,
-        };
         let status = self.status().unwrap_or(Status::Open);
         let last = self.ops.last();
         let issue = Issue {
             id: id.clone(),
-            title,
-            kind: match self.value(&Field::Kind) {
-                Some(Change::Kind(kind)) => kind.clone(),
-                _ => "task".to_owned(),
-            },
+            title: self.title(),
+            kind: self.kind(),
             status,
             reason: self.reason(status),
-            priority: match self.value(&Field::Priority) {
-                Some(Change::Priority(priority)) => *priority,
-                _ => PRIORITY,
-            },
+            priority: self.priority(),
             labels: self.labels(),
-            milestone: text(&Field::Milestone),
-            due: text(&Field::Due),
-            defer: text(&Field::Defer),
+            milestone: self.text(&Field::Milestone),
+            due: self.text(&Field::Due),
+            defer: self.text(&Field::Defer),
             until: self.until(),
             held: Vec::new(),
-            estimate: match self.value(&Field::Estimate) {
-                Some(Change::Estimate(minutes)) => *minutes,
-                _ => None,
-            },
-            repeat: match self.value(&Field::Repeat) {
-                Some(Change::Repeat(repeat)) => repeat.clone().map(Box::new),
-                _ => None,
-            },
-            assignee: text(&Field::Assignee),
+            estimate: self.estimate(),
+            repeat: self.repeat().map(Box::new),
+            assignee: self.text(&Field::Assignee),
             criteria: self.criteria(),
             links: self.links(),
             sessions: self.sessions(),
@@ -500,19 +476,70 @@ impl<'o> Folding<'o> {
             seq: last.map_or(0, |op| op.seq),
             newest: self.newest(),
         };
-        let description = match self.value(&Field::Description) {
-            Some(Change::Description(text)) => text.clone(),
-            _ => String::new(),
-        };
         Read {
             issue,
             texts: Texts {
-                description,
+                description: self.description(),
                 kept: self.kept(),
                 comments: self.comments,
                 solutions,
                 failures: self.failures,
             },
+        }
+    }
+
+    fn title(&self) -> String {
+        match self.value(&Field::Title) {
+            Some(Change::Title(title)) => title.clone(),
+            _ => String::new(),
+        }
+    }
+
+    fn description(&self) -> String {
+        match self.value(&Field::Description) {
+            Some(Change::Description(text)) => text.clone(),
+            _ => String::new(),
+        }
+    }
+
+    fn kind(&self) -> String {
+        match self.value(&Field::Kind) {
+            Some(Change::Kind(kind)) => kind.clone(),
+            _ => "task".to_owned(),
+        }
+    }
+
+    fn priority(&self) -> u8 {
+        match self.value(&Field::Priority) {
+            Some(Change::Priority(priority)) => *priority,
+            _ => PRIORITY,
+        }
+    }
+
+    fn estimate(&self) -> Option<u32> {
+        match self.value(&Field::Estimate) {
+            Some(Change::Estimate(minutes)) => *minutes,
+            _ => None,
+        }
+    }
+
+    fn repeat(&self) -> Option<Repeat> {
+        match self.value(&Field::Repeat) {
+            Some(Change::Repeat(repeat)) => repeat.clone(),
+            _ => None,
+        }
+    }
+
+    /// The value of a field that is a text, or that nobody filled.
+    fn text(&self, field: &Field) -> Option<String> {
+        match self.value(field) {
+            Some(
+                Change::Milestone(value)
+                | Change::Due(value)
+                | Change::Defer(value)
+                | Change::Assignee(value),
+            ) => value.clone(),
+            _ => None,
         }
     }
 

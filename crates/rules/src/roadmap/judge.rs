@@ -38,6 +38,17 @@ impl Ground<'_> {
         Finding::new(severity, id, file, line, message, fix)
     }
 
+    /// A finding about the roadmap itself; `line` is that of its document.
+    fn roadmap(
+        &self,
+        id: &'static str,
+        line: usize,
+        message: String,
+        fix: Option<Hint>,
+    ) -> Finding {
+        self.of(id, self.name, line, message, fix)
+    }
+
     fn issue(&self, id: &'static str, issue: &Issue, message: String, fix: Hint) -> Finding {
         self.of(id, &(self.short)(&issue.id), 0, message, Some(fix))
     }
@@ -78,19 +89,17 @@ pub fn findings(ground: &Ground<'_>) -> Vec<Finding> {
 
 fn whole(ground: &Ground<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    let name = ground.name;
-    let mut say = |id: &'static str, line: usize, message: String, fix: Option<Hint>| {
-        found.push(ground.of(id, name, line, message, fix));
+    let mut say = |id: &'static str, message: String, fix: Option<Hint>| {
+        found.push(ground.roadmap(id, 0, message, fix));
     };
     if ground.shape.leaves.is_empty() {
-        let fix = command!("roadmap set ISSUE --wave 1 --roadmap {name}");
-        say("roadmap_empty", 0, "it has no issue".to_owned(), Some(fix));
+        let fix = command!("roadmap set ISSUE --wave 1 --roadmap {}", ground.name);
+        say("roadmap_empty", "it has no issue".to_owned(), Some(fix));
         return found;
     }
     if ground.cut.mode.is_none() {
         say(
             "roadmap_no_mode",
-            0,
             "nothing says whether it is progressive or direct".to_owned(),
             None,
         );
@@ -102,20 +111,28 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
             .map(|id| command!("issue show {}", (ground.short)(id)));
         say(
             "roadmap_cycle",
-            0,
             format!("these wait for each other: {}", names.join(" -> ")),
             fix,
         );
     }
+    found.extend(phases(ground));
+    found.extend(waves(ground));
+    found
+}
+
+/// Findings about the phases that the document names.
+fn phases(ground: &Ground<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
     let phases = &ground.document.phases;
     for (at, phase) in phases.iter().enumerate() {
         let number = &phase.number;
+        let mut say = |id: &'static str, message: String| {
+            found.push(ground.roadmap(id, phase.line, message, None));
+        };
         if phases[..at].iter().any(|other| other.number == *number) {
             say(
                 "roadmap_phase_repeated",
-                phase.line,
                 format!("phase {number} is named twice"),
-                None,
             );
         }
         let leaves = &ground.shape.leaves;
@@ -123,22 +140,27 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
         if !leaves.iter().any(has) {
             say(
                 "roadmap_phase_empty",
-                phase.line,
                 format!("phase {number} has no issue"),
-                None,
             );
         }
     }
-    let waves = ground.shape.waves();
+    found
+}
+
+/// Findings about waves without an issue, and about issues of one wave that touch the same files.
+fn waves(ground: &Ground<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut say =
+        |id: &'static str, message: String| found.push(ground.roadmap(id, 0, message, None));
     let mut last = 0;
-    for wave in &waves {
+    for wave in &ground.shape.waves() {
         if wave.wave > last + 1 {
             let before = ground.wave(wave.wave - 1);
             let message = format!(
                 "{} has issues, and {before} has none",
                 ground.wave(wave.wave)
             );
-            say("roadmap_wave_gap", 0, message, None);
+            say("roadmap_wave_gap", message);
         }
         last = wave.wave;
         for conflict in &wave.conflicts {
@@ -152,7 +174,7 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
                 "{one} and {other} of {} both touch {files}",
                 ground.wave(wave.wave)
             );
-            say("roadmap_files_overlap", 0, message, None);
+            say("roadmap_files_overlap", message);
         }
     }
     found

@@ -444,11 +444,30 @@ impl Card {
     }
 
     fn lines(&self, most: usize, rows: usize) -> String {
-        let clip = |text: &str| clip(text, most);
+        let mut lines = Lines {
+            out: String::new(),
+            most,
+            rows,
+        };
         let title: Vec<&str> = self.title.split_whitespace().collect();
-        let mut out = format!("{}  {}\n", self.task, clip(&title.join(" ")));
-        let mut traits: Vec<String> = self.work.iter().map(|work| clip(work)).collect();
-        traits.extend(self.role.iter().map(|role| format!("role {}", clip(role))));
+        let title = lines.clip(&title.join(" "));
+        lines.out = format!("{}  {title}\n", self.task);
+        self.say_task(&mut lines);
+        self.say_contract(&mut lines);
+        self.say_files(&mut lines);
+        self.say_reading(&mut lines);
+        let before: Vec<String> = self.before.iter().flat_map(Before::lines).collect();
+        lines.all("before", &before);
+        lines.all("waits", &self.waits);
+        lines.one("failed", self.failed.as_deref().unwrap_or_default());
+        lines.out
+    }
+
+    /// Lines about the task itself, as its list says it.
+    fn say_task(&self, lines: &mut Lines) {
+        let mut traits: Vec<String> = self.work.iter().map(|work| lines.clip(work)).collect();
+        let role = self.role.iter();
+        traits.extend(role.map(|role| format!("role {}", lines.clip(role))));
         if self.attempt > 1 {
             traits.push(match self.attempt {
                 more if more > self.attempts => {
@@ -457,65 +476,66 @@ impl Card {
                 within => format!("attempt {within} of {}", self.attempts),
             });
         }
-        let mut row = |label: &str, texts: &[String]| {
-            for (at, text) in texts.iter().take(rows).enumerate() {
-                let label = if at == 0 { label } else { "" };
-                for (nth, part) in text.lines().enumerate() {
-                    let label = if nth == 0 { label } else { "" };
-                    out.push_str(&format!("  {label:<8}| {}\n", part.trim_end()));
-                }
-            }
-            if let Some(more) = texts.len().checked_sub(rows).filter(|more| *more > 0) {
-                out.push_str(&format!("  {:<8}| and {more} more\n", ""));
-            }
-        };
-        let one = |text: &str| match text.trim() {
-            "" => Vec::new(),
-            text => vec![clip(text)],
-        };
-        let all =
-            |texts: &[String]| -> Vec<String> { texts.iter().map(|text| clip(text)).collect() };
-        row("for", &one(&self.intent));
-        row("kind", &one(&traits.join(", ")));
+        lines.one("for", &self.intent);
+        lines.one("kind", &traits.join(", "));
         if self.description != self.title {
-            row("what", &one(&self.description));
+            lines.one("what", &self.description);
         }
-        row("until", &all(&self.criteria));
+        lines.all("until", &self.criteria);
         let done = self.definition_of_done.as_deref();
-        row("result", &one(done.unwrap_or_default()));
-        row(
-            "proof",
-            &match &self.verification {
-                Some(Check::Cmd(argv)) => {
-                    let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
-                    one(&words.join(" "))
-                }
-                Some(Check::Manual(what)) => one(&format!("a person looks: {what}")),
-                None => Vec::new(),
-            },
-        );
-        let files = self.files.iter().map(|path| self.file(path));
-        row("files", &all(&files.collect::<Vec<String>>()));
-        row("proves", &all(&self.scenarios));
+        lines.one("result", done.unwrap_or_default());
+        match &self.verification {
+            Some(Check::Cmd(argv)) => {
+                let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+                lines.one("proof", &words.join(" "));
+            }
+            Some(Check::Manual(what)) => lines.one("proof", &format!("a person looks: {what}")),
+            None => {}
+        }
+        let files: Vec<String> = self.files.iter().map(|path| self.file(path)).collect();
+        lines.all("files", &files);
+        lines.all("proves", &self.scenarios);
+    }
+
+    fn say_contract(&self, lines: &mut Lines) {
         let contract = &self.contract;
-        row("not in", &all(&contract.out_of_scope));
-        row("limits", &all(&contract.constraints));
-        row("how", &all(&contract.execution_criteria));
-        row("done", &all(&contract.definition_of_done));
-        let shown = |path: &String| self.shown(path);
-        let outputs = self.outputs.iter().map(shown);
-        row("outputs", &all(&outputs.collect::<Vec<String>>()));
-        let there = self.there.iter();
-        let there =
-            there.map(|path| format!("{}: look at it before it is written anew", shown(path)));
-        row("there", &all(&there.collect::<Vec<String>>()));
+        lines.all("not in", &contract.out_of_scope);
+        lines.all("limits", &contract.constraints);
+        lines.all("how", &contract.execution_criteria);
+        lines.all("done", &contract.definition_of_done);
+    }
+
+    /// Lines about the files that the task leaves in the session.
+    fn say_files(&self, lines: &mut Lines) {
+        let outputs = self.outputs.iter().map(|path| self.shown(path));
+        lines.all("outputs", &outputs.collect::<Vec<String>>());
+        let there = self.there.iter().map(|path| {
+            let path = self.shown(path);
+            format!("{path}: look at it before it is written anew")
+        });
+        lines.all("there", &there.collect::<Vec<String>>());
+    }
+
+    /// Lines about the skill, and about what has to be read for the task.
+    fn say_reading(&self, lines: &mut Lines) {
         let skill = self.skill.as_ref();
-        row(
-            "skill",
-            &all(&skill.map(SkillRow::lines).unwrap_or_default()),
-        );
-        let of_skill = skill.map_or(&[][..], |skill| &skill.required);
-        let known = |path: String, read: &Read| match &read.blob {
+        lines.all("skill", &skill.map(SkillRow::lines).unwrap_or_default());
+        let required = skill.map_or(&[][..], |skill| &skill.required);
+        let named = |read: &Read| self.known(read.path.clone(), read);
+        let own = self.reads.iter();
+        let own = own.map(|read| self.known(self.shown(&read.path), read));
+        let reads = own.chain(required.iter().map(named));
+        lines.all("read", &reads.collect::<Vec<_>>());
+        let rules = self.rules.iter().map(named);
+        lines.all("rules", &rules.collect::<Vec<_>>());
+        let deferred = skill.map_or(&[][..], |skill| &skill.deferred);
+        let later: Vec<String> = self.deferred.iter().chain(deferred).cloned().collect();
+        lines.all("later", &later);
+    }
+
+    /// File that has to be read, by the path that is shown, with the id of its content.
+    fn known(&self, path: String, read: &Read) -> String {
+        match &read.blob {
             Some(blob) if self.absent.contains(&read.path) => format!(
                 "{} ({}, not checked out here: `--full` prints it)",
                 read.path,
@@ -523,21 +543,44 @@ impl Card {
             ),
             Some(blob) => format!("{path} ({})", clip_id(blob)),
             None => format!("{path} (not there)"),
-        };
-        let named = |read: &Read| known(read.path.clone(), read);
-        let reads = self.reads.iter().map(|read| known(shown(&read.path), read));
-        let reads = reads.chain(of_skill.iter().map(named));
-        row("read", &all(&reads.collect::<Vec<_>>()));
-        let rules = self.rules.iter().map(named);
-        row("rules", &all(&rules.collect::<Vec<_>>()));
-        let of_skill = skill.map_or(&[][..], |skill| &skill.deferred);
-        let later: Vec<String> = self.deferred.iter().chain(of_skill).cloned().collect();
-        row("later", &all(&later));
-        let before: Vec<String> = self.before.iter().flat_map(Before::lines).collect();
-        row("before", &all(&before));
-        row("waits", &all(&self.waits));
-        row("failed", &one(self.failed.as_deref().unwrap_or_default()));
-        out
+        }
+    }
+}
+
+/// Lines of a card as they are written: each text has at most `most` characters, each label at most `rows` texts.
+struct Lines {
+    out: String,
+    most: usize,
+    rows: usize,
+}
+
+impl Lines {
+    fn clip(&self, text: &str) -> String {
+        clip(text, self.most)
+    }
+
+    /// Adds a text under a label; nothing where the text is empty.
+    fn one(&mut self, label: &str, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.all(label, &[text.to_owned()]);
+        }
+    }
+
+    /// Adds texts under a label. What others wrote stands behind a bar.
+    fn all(&mut self, label: &str, texts: &[String]) {
+        for (at, text) in texts.iter().take(self.rows).enumerate() {
+            let label = if at == 0 { label } else { "" };
+            for (nth, part) in self.clip(text).lines().enumerate() {
+                let label = if nth == 0 { label } else { "" };
+                let part = part.trim_end();
+                self.out.push_str(&format!("  {label:<8}| {part}\n"));
+            }
+        }
+        if let Some(more @ 1..) = texts.len().checked_sub(self.rows) {
+            self.out
+                .push_str(&format!("  {:<8}| and {more} more\n", ""));
+        }
     }
 }
 

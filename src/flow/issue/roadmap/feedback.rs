@@ -4,7 +4,7 @@ use super::Loaded;
 use crate::flow::context::Context;
 use crate::flow::issue::{Plan, Step, Written, require_person, write};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::findings::Severity;
+use loopx_base::findings::{Finding, Severity};
 use loopx_base::hint::command;
 use loopx_rules::issue::IssueId;
 use loopx_rules::note::{Note, NoteKind, Said};
@@ -28,40 +28,16 @@ pub(crate) fn feedback(
     verdict: Verdict,
     text: &str,
 ) -> Result<Written<Given>> {
-    if verdict == Verdict::Approve {
-        require_person(ctx, "approving a roadmap")?;
-    } else {
-        let again = match verdict {
-            Verdict::Criteria => command!("roadmap feedback criteria \"Say how fast\""),
-            Verdict::Decompose => command!("roadmap feedback decompose \"Sync comes first\""),
-            Verdict::Approve | Verdict::Scope => {
-                command!("roadmap feedback scope \"The export can wait\"")
-            }
-        };
-        crate::flow::note::require_said("the change that is asked for", text, again)?;
-    }
+    require_words(ctx, verdict, text)?;
     write(ctx, |snapshot, _| {
         let loaded = Loaded::of(ctx, snapshot, roadmap)?;
-        let short = loaded.short(&loaded.root.id);
         let shape = loaded.shape();
         let findings = loaded.findings(&shape);
-        let errors = findings
-            .iter()
-            .filter(|one| one.severity == Severity::Error);
-        let errors: Vec<Blocker> = errors
-            .map(|one| {
-                let said = format!("{}: {}", one.file, one.message);
-                Blocker::new(Code::Finding(one.id), said, one.fix.clone())
-            })
-            .collect();
-        if verdict == Verdict::Approve && !errors.is_empty() {
-            return Err(Failure::refused(
-                Code::RoadmapUnsound,
-                format!("{short} has {}", loopx_base::counted(errors.len(), "error")),
-            )
-            .blockers(errors)
-            .help(command!("roadmap check {short}")));
-        }
+        let short = loaded.short(&loaded.root.id);
+        let is_sound = match (errors(&findings), verdict) {
+            (errors, Verdict::Approve) if !errors.is_empty() => return Err(unsound(short, errors)),
+            (errors, _) => errors.is_empty(),
+        };
         let before = loaded.standing(&shape, &findings)?;
         if verdict != Verdict::Approve && before.is_spent() {
             return Err(Failure::refused(
@@ -82,7 +58,7 @@ pub(crate) fn feedback(
         };
         let said = round.comment();
         let rounds = [loaded.rounds.as_slice(), &[round]].concat();
-        let after = Standing::of(&rounds, &content, errors.is_empty());
+        let after = Standing::of(&rounds, &content, is_sound);
         if after.is_spent() {
             require_person(
                 ctx,
@@ -107,4 +83,36 @@ pub(crate) fn feedback(
             },
         })
     })
+}
+
+/// Refuses an approval by anybody but a person, and a change that is asked for without a word.
+fn require_words(ctx: &Context, verdict: Verdict, text: &str) -> Result<()> {
+    let again = match verdict {
+        Verdict::Approve => return require_person(ctx, "approving a roadmap"),
+        Verdict::Criteria => command!("roadmap feedback criteria \"Say how fast\""),
+        Verdict::Decompose => command!("roadmap feedback decompose \"Sync comes first\""),
+        Verdict::Scope => command!("roadmap feedback scope \"The export can wait\""),
+    };
+    crate::flow::note::require_said("the change that is asked for", text, again)
+}
+
+/// The errors among findings, as blockers of an approval.
+fn errors(findings: &[Finding]) -> Vec<Blocker> {
+    let errors = findings
+        .iter()
+        .filter(|one| one.severity == Severity::Error);
+    let errors = errors.map(|one| {
+        let said = format!("{}: {}", one.file, one.message);
+        Blocker::new(Code::Finding(one.id), said, one.fix.clone())
+    });
+    errors.collect()
+}
+
+fn unsound(short: &str, errors: Vec<Blocker>) -> Failure {
+    Failure::refused(
+        Code::RoadmapUnsound,
+        format!("{short} has {}", loopx_base::counted(errors.len(), "error")),
+    )
+    .blockers(errors)
+    .help(command!("roadmap check {short}"))
 }
