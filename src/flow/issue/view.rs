@@ -1,21 +1,24 @@
 //! Reading the backlog: the list, one issue, its log, and the graph. Nothing here writes.
 
+mod graph;
+mod log;
+
+pub(crate) use graph::graph;
+pub(super) use graph::unlink;
+pub(crate) use log::{Log, log};
+
 use super::beside::Beside;
-use super::endings;
-use super::endings::SessionEnd;
 use super::then::Then;
-use super::{Damaged, Names, names, then, today};
+use super::{Damaged, Names, then, today};
 use crate::flow::context::Context;
 use crate::flow::watched::Watched;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
-use loopx_base::id::{OpId, Person};
-use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_base::id::Person;
 use loopx_rules::issue::filter::Filter;
 use loopx_rules::issue::needs::{Lack, Rules};
-use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, Read, Texts, Wait, fold};
-use loopx_rules::lease::{Worktrees, clock, seconds_of};
-use loopx_rules::op::{Body, Operation};
+use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
+use loopx_rules::lease::{clock, seconds_of};
 use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::when::Side;
 use loopx_store::Issues;
@@ -630,183 +633,4 @@ pub(super) fn taken(
         here: true,
     });
     Ok(shown)
-}
-
-/// A record of an issue, as its log shows it.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Entry {
-    pub seq: u64,
-    pub op: OpId,
-    pub at: String,
-    pub by: Person,
-    pub event: String,
-    /// The changes of the record, in words.
-    pub changes: Vec<String>,
-    /// The text that the record gave the description.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Set when the record was taken back.
-    pub undone: bool,
-}
-
-/// The log of an issue, oldest first.
-#[derive(Clone, Debug)]
-pub(crate) struct Log {
-    pub id: IssueId,
-    pub entries: Vec<Entry>,
-    /// The ends of the sessions of the issue.
-    pub ends: Vec<SessionEnd>,
-    /// Set unless the beginning of the issue was taken back.
-    pub is_there: bool,
-}
-
-/// The log of an issue.
-pub(crate) fn log(ctx: &Context, typed: &str) -> Result<Log> {
-    let snapshot = ctx.store()?.snapshot()?;
-    let (id, ops) = names::logged(&snapshot, typed)?;
-    let off = super::undo::off(&ops);
-    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
-    let entries = ops.iter().map(|op| Entry {
-        seq: op.seq,
-        op: op.op.clone(),
-        at: op.at.clone(),
-        by: op.by.clone(),
-        event: word(op),
-        changes: words(op, &ops, &worktrees),
-        description: described(op),
-        reason: op.reason.clone(),
-        undone: off.contains(&op.op),
-    });
-    let read = fold(&id, &ops);
-    let ends = match &read {
-        Some(read) => endings::ends(&snapshot, &read.issue)?,
-        None => Vec::new(),
-    };
-    Ok(Log {
-        is_there: read.is_some(),
-        ends,
-        entries: entries.collect(),
-        id,
-    })
-}
-
-fn word(op: &Operation) -> String {
-    match &op.body {
-        Body::Note(_) => "comment".to_owned(),
-        _ => op.word().to_owned(),
-    }
-}
-
-fn described(op: &Operation) -> Option<String> {
-    let Body::Issue(event) = &op.body else {
-        return None;
-    };
-    event.changes().iter().find_map(|change| match change {
-        Change::Description(text) => Some(text.clone()),
-        _ => None,
-    })
-}
-
-fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String> {
-    use loopx_rules::words::Word;
-    let of = |ids: &[OpId]| {
-        let named = ids
-            .iter()
-            .filter_map(|id| all.iter().find(|op| op.op == *id));
-        named
-            .map(|op| format!("@{} {}", op.seq, word(op)))
-            .collect()
-    };
-    match &op.body {
-        Body::Issue(event) => match event {
-            IssueEvent::Claimed { claim, .. } => {
-                vec![worktrees.whose(&claim.owner, claim.agent.as_deref(), &op.by)]
-            }
-            event => event.changes().iter().map(Change::words).collect(),
-        },
-        Body::Note(note) => vec![note.text().trim_end().to_owned()],
-        Body::Log(Word::Undone { undone }) => of(undone),
-        Body::Log(Word::Redone { redone }) => of(redone),
-        _ => Vec::new(),
-    }
-}
-
-/// The open issues as a graph.
-#[derive(Debug, Serialize)]
-pub(crate) struct GraphView {
-    /// The issues that can be done side by side, wave after wave.
-    pub waves: Vec<Vec<Row<'static>>>,
-    /// The longest chain of what is left.
-    pub critical_path: Vec<IssueId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cycle: Option<Vec<IssueId>>,
-    /// The number of issues that are open.
-    pub open: usize,
-    /// The command that ends the cycle.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_action: Option<Hint>,
-    #[serde(skip)]
-    pub names: Names,
-}
-
-/// The link that ends a cycle where it is taken away: of an issue to the next one, or of the next one as a part of it.
-pub(super) fn unlink(backlog: &Backlog, cycle: &[IssueId], names: &Names) -> Option<Hint> {
-    let mut pairs = cycle.windows(2);
-    let link = pairs.find_map(|pair| {
-        let [one, next] = pair else { return None };
-        let of = |id: &IssueId, to: &IssueId, is_it: fn(LinkKind) -> bool| {
-            let links = backlog.find(id)?.links.iter();
-            let mut links = links.filter(|link| link.to == *to && is_it(link.kind));
-            Some((id.clone(), links.next()?.clone()))
-        };
-        let waits = of(one, next, |kind| kind.orders() && kind != LinkKind::Parent);
-        waits.or_else(|| of(next, one, |kind| kind == LinkKind::Parent))
-    });
-    let (id, link) = link?;
-    let (short, to) = (names.short(&id), names.short(&link.to));
-    Some(match link.kind {
-        LinkKind::Parent => command!("issue unlink {short} parent {to}"),
-        LinkKind::WaitsFor => command!("issue unlink {short} waits-for {to}"),
-        LinkKind::IfFailed => command!("issue unlink {short} if-failed {to}"),
-        _ => command!("issue unlink {short} blocked-by {to}"),
-    })
-}
-
-/// The open issues as a graph.
-pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
-    let snapshot = ctx.store()?.snapshot()?;
-    let found = super::all(&snapshot)?;
-    let names = Names::of_issues(&found);
-    let backlog = Backlog::of(found.issues);
-    let asker = Asker::of(ctx).watching(ctx, &backlog.issues);
-    let asker = asker.beside(&backlog.issues);
-    let asker = asker.with_parts(&backlog);
-    let mut waits = backlog.waits(&today(asker.now));
-    let waves = backlog.waves().into_iter().map(|wave| {
-        let rows = wave.into_iter().map(|at| {
-            row(
-                &names,
-                Cow::Owned(backlog.issues[at].clone()),
-                Cow::Owned(std::mem::take(&mut waits[at])),
-                &asker,
-            )
-        });
-        rows.collect()
-    });
-    let waves = waves.collect();
-    let path = backlog.critical_path().into_iter();
-    let cycle = backlog.cycle();
-    let open = backlog.issues.iter();
-    Ok(GraphView {
-        next_action: cycle
-            .as_ref()
-            .and_then(|cycle| unlink(&backlog, cycle, &names)),
-        open: open.filter(|issue| !issue.status.is_final()).count(),
-        waves,
-        critical_path: path.map(|at| backlog.issues[at].id.clone()).collect(),
-        cycle,
-        names,
-    })
 }

@@ -3,7 +3,8 @@
 //! Which paths a session changes is found elsewhere; so is what has run.
 
 use super::fault::Fault;
-use super::{Demanded, Policy, paths_of};
+use super::sound::paths_of;
+use super::{Demanded, Policy};
 use crate::checks::{Check, Source};
 use crate::stage::Stage;
 use crate::task::node::TaskId;
