@@ -448,8 +448,8 @@ fn ref_locks(store: &Store<'_>) -> Check {
         .map(|RefLock { name, left }| match left {
             Left::ByUs => format!("{name}.lock: a git loopx is moving that ref, or was killed"),
             Left::ByNobody => format!("{name}.lock: left behind, no git is at work here"),
-            Left::Unknown if name.ends_with("index") => {
-                format!("{name}.lock: a git is writing that index, or was killed")
+            Left::Unknown if !name.starts_with("refs/") => {
+                format!("{name}.lock: a git is writing that file, or was killed")
             }
             Left::Unknown => format!("{name}.lock: a git is moving that ref, or was killed"),
         })

@@ -99,6 +99,42 @@ fn a_torn_artifact_comes_back_from_the_working_copy() {
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
 
+/// git puts the mark in its place, then the pack, then the index: a kill before the last left the first two, which no
+/// later git writes over.
+#[test]
+fn f11_a_repair_that_was_killed_before_its_pack_had_an_index_is_done_again() {
+    let s = loose();
+    let id = oid(&s, "/spec.md");
+    tear(&s, &id);
+    let packs = |s: &Sandbox, end: &str| -> Vec<std::path::PathBuf> {
+        let files = fs::read_dir(s.path().join(".git/objects/pack")).expect("packs");
+        let files = files.map(|file| file.expect("a file").path());
+        files
+            .filter(|path| path.extension().is_some_and(|it| it == end))
+            .collect()
+    };
+    let before = packs(&s, "idx");
+    s.loopx(&["fsck", "--repair"]).ok();
+    let made = packs(&s, "idx");
+    let made = made.iter().find(|path| !before.contains(path));
+    let made = made.expect("a pack");
+    fs::remove_file(made).expect("remove the index");
+    let keep = made.with_extension("keep");
+    fs::write(&keep, "fast-import").expect("write the mark");
+    s.git(&["cat-file", "-e", &id]).fails_with(1);
+    let out = s.loopx(&["fsck", "--repair"]);
+    out.says("put back 1 object").ok();
+    assert!(!keep.exists());
+    assert_whole(&s);
+    s.git(&["fsck", "--strict"]).ok();
+    let left = fs::read_dir(s.path().join(".git")).expect("the git dir");
+    let left = left.filter(|file| {
+        let name = file.as_ref().expect("a file").file_name();
+        name.to_string_lossy().starts_with("fast_import_crash_")
+    });
+    assert_eq!(left.count(), 0);
+}
+
 #[test]
 fn an_artifact_that_nobody_has_keeps_a_repair_from_doing_anything() {
     let s = loose();

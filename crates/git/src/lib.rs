@@ -51,6 +51,8 @@ use loopx_base::id::Oid;
 pub const TEMPORARY: &str = ".loopx-";
 /// Beginning of the names of files that stand in a folder of the worktree until they are whole: nobody types it.
 pub const PARTIAL: &str = ".loopx-writing-";
+/// Ending of the name of a hook that is written beside its place.
+pub const NEW_HOOK: &str = "loopx-new";
 
 /// Failure from a libgit2 error, with the work that it broke off.
 pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {

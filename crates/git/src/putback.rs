@@ -28,10 +28,15 @@ impl Repo {
         }
         // It alone looks at packs, and not at loose files, before it writes; and leaves a pack.
         let args = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"];
-        self.clear_abandoned_keeps();
+        self.clear_abandoned_imports();
+        let before = self.crash_reports();
         let ended = self.git.run(args).stdin(stream).capture()?.ok();
         if ended.is_err() {
-            self.clear_abandoned_keeps();
+            self.clear_abandoned_imports();
+            let reports = self.crash_reports().into_iter();
+            for report in reports.filter(|report| !before.contains(report)) {
+                drop(std::fs::remove_file(report));
+            }
         }
         ended?;
         self.inner.look_again()?;

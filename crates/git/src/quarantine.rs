@@ -8,10 +8,13 @@ use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A push that nobody wrote to for so long is dead. `git gc` waits for two weeks.
 const DEAD: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Time from the mark of a fast-import to the index of its pack, at most: git renames three files between them.
+const IMPORTED: Duration = Duration::from_secs(2);
 
 /// A file of ours is written in one breath, but its process may be stopped, or the machine asleep.
 const STILL: Duration = Duration::from_secs(60 * 60);
@@ -34,24 +37,59 @@ impl Repo {
             .map_or_else(Vec::new, |objects| named(objects, &QUARANTINES, true));
         let mut all = [quarantines, packs].concat();
         all.retain(|path| is_dead(path));
+        let imports = self.unfinished_imports().into_iter();
+        all.extend(imports.filter(|path| {
+            let meta = fs::symlink_metadata(path);
+            meta.is_ok_and(|meta| is_old(&meta, IMPORTED))
+        }));
         all.sort();
         all
     }
 
-    /// Takes away the mark of a fast-import that was cut off before its pack was in place: the `.keep` file of that
-    /// pack. The file's name follows from the content, and git writes over none.
-    pub fn clear_abandoned_keeps(&self) {
+    /// Takes away what a fast-import left that was cut off before its pack had an index: the mark by which it keeps the
+    /// pack, and the pack, which no index names. Their names follow from the content, and git writes over none: the same
+    /// objects could never be written again. One that may still be at work is waited for.
+    pub fn clear_abandoned_imports(&self) {
+        let began = Instant::now();
+        loop {
+            let left = self.unfinished_imports();
+            let is_at_work = |path: &PathBuf| {
+                let meta = fs::symlink_metadata(path);
+                meta.is_ok_and(|meta| !is_old(&meta, IMPORTED))
+            };
+            let (young, old): (Vec<_>, Vec<_>) = left.into_iter().partition(is_at_work);
+            for path in old {
+                drop(fs::remove_file(path));
+            }
+            if young.is_empty() || began.elapsed() > IMPORTED * 2 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Marks and packs of a fast-import whose packs have no index.
+    fn unfinished_imports(&self) -> Vec<PathBuf> {
         const MARK: &str = "fast-import";
+        let mut left = Vec::new();
         for keep in named(&self.pack_dir(), &["pack-"], false) {
             let is_mark = keep.extension().is_some_and(|end| end == "keep");
-            if !is_mark || keep.with_extension("pack").exists() {
+            if !is_mark || keep.with_extension("idx").exists() {
                 continue;
             }
             let text = fs::read_to_string(&keep);
             if text.is_ok_and(|text| MARK.starts_with(text.trim_end())) {
-                drop(fs::remove_file(&keep));
+                let pack = keep.with_extension("pack");
+                left.extend(pack.exists().then_some(pack));
+                left.push(keep);
             }
         }
+        left
+    }
+
+    /// Reports that a fast-import of ours wrote where it failed; the failure itself is told.
+    pub fn crash_reports(&self) -> Vec<PathBuf> {
+        named(&self.git_dir(), &["fast_import_crash_"], false)
     }
 
     /// Files that a killed process of ours was writing in this worktree, or in the git dir.
@@ -80,6 +118,8 @@ impl Repo {
             all.extend(
                 files.filter(|path| is_partial(path.as_os_str().as_bytes(), super::TEMPORARY)),
             );
+            let hooks = named(&top.join("hooks"), &["."], false);
+            all.extend(hooks.into_iter().filter(|path| is_new_hook(path)));
         }
         all
     }
@@ -162,6 +202,11 @@ fn is_partial(path: &[u8], prefix: &str) -> bool {
     let name = path.rsplit(|byte| *byte == b'/').next();
     let end = name.and_then(|name| name.strip_prefix(prefix.as_bytes()));
     end.is_some_and(|end| end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// Tells whether a path is a hook that has not got its place yet.
+fn is_new_hook(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == super::NEW_HOOK)
 }
 
 /// Tells whether a file, or a folder by itself, is older than a duration. A path that cannot be looked at counts as

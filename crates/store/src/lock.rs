@@ -173,7 +173,7 @@ pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
             }
         }
     }
-    for name in indexes(common_dir) {
+    for name in files_of_git(common_dir) {
         let path = ref_lock(common_dir, &name);
         if path.is_file() {
             let left = left(&path, &near);
@@ -197,14 +197,15 @@ fn left(path: &Path, near: &[&Path]) -> Left {
     }
 }
 
-/// The indexes of all worktrees, below the common git dir. A git that we had started and that was killed with us
-/// leaves their locks.
-fn indexes(common_dir: &Path) -> Vec<String> {
+/// Names of git's configuration and of the indexes of all worktrees, below the common git dir. A git that we had started
+/// and that was killed with us leaves their locks.
+fn files_of_git(common_dir: &Path) -> Vec<String> {
     let linked = std::fs::read_dir(common_dir.join("worktrees"));
     let linked = linked.into_iter().flatten().flatten();
     let linked =
         linked.map(|entry| format!("worktrees/{}/index", entry.file_name().to_string_lossy()));
-    ["index".to_owned()].into_iter().chain(linked).collect()
+    let own = ["index", "config"].map(str::to_owned);
+    own.into_iter().chain(linked).collect()
 }
 
 /// A kill while a ref moves can leave the ref's own lock file, which then stops everybody. It is taken

@@ -230,7 +230,7 @@ impl Store<'_> {
 
     /// Goes on from the branch as it is: this clone knows it from now on. Where there is none, this clone
     /// forgets that there was.
-    pub fn accept(&self, _lock: &Lock) -> Result<Accepted> {
+    pub fn accept(&self, lock: &Lock) -> Result<Accepted> {
         if let Some(snapshot) = self.read()? {
             let tip = snapshot.commit();
             // What cannot be read keeps nobody from going on.
@@ -241,7 +241,10 @@ impl Store<'_> {
                 }
                 _ => None,
             };
+            // Whoever finds the lock of a killed move knows by it whose it was.
+            lock.note(&[&self.shadow_ref()], tip)?;
             self.know(tip);
+            drop(lock.forget());
             self.require_known(tip)?;
             return Ok(Accepted {
                 tip: Some(tip.clone()),

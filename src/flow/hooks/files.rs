@@ -1,7 +1,7 @@
 //! Files of a hooks folder: what stands there, and writing ours so that no moment is without a hook.
 
 use loopx_base::failure::{Code, Failure, Kind, Result};
-use loopx_git::Repo;
+use loopx_git::{NEW_HOOK, Repo};
 use loopx_hosts::hooks;
 use loopx_hosts::hooks::manager::Manager;
 use loopx_hosts::hooks::{Aside, Event, Found, Saved};
@@ -90,7 +90,7 @@ pub(super) fn save(dir: &Path, event: Event) -> std::io::Result<()> {
 
 /// Path of a shim until it is whole.
 pub(super) fn fresh(dir: &Path, event: Event) -> PathBuf {
-    dir.join(format!(".{event}.loopx-new"))
+    dir.join(format!(".{event}.{NEW_HOOK}"))
 }
 
 /// Writes the shim of an event. `repo`, where it can be opened, says who shares what is in its git dir.

@@ -7,6 +7,7 @@ use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
+use loopx_git::NEW_HOOK;
 use loopx_git::run::Run;
 use loopx_git::signing::can_check;
 use loopx_hosts::hooks::{Place, SAVED_SUFFIX, standing};
@@ -145,7 +146,7 @@ impl Server {
     /// Writes the script beside its place first, so that no push finds half of it.
     fn write_hook(&self, file: &Path) -> io::Result<()> {
         self.ctx.repo.make_folder(&self.hooks)?;
-        let fresh = self.hooks.join(format!(".{HOOK}.loopx-new"));
+        let fresh = self.hooks.join(format!(".{HOOK}.{NEW_HOOK}"));
         let script = server::shim(&self.program);
         write_script(Some(&self.ctx.repo), (&fresh, file), &script)
     }
