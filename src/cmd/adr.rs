@@ -250,6 +250,13 @@ fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Tells whether another branch than the target is checked out; a head that cannot be read fails no command that is done.
+fn is_elsewhere(ctx: &Context, target: &str) -> bool {
+    let head = ctx.repo.head().ok();
+    head.and_then(|head| head.branch)
+        .is_some_and(|here| here != target)
+}
+
 fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let PromoteArgs {
         what,
@@ -284,12 +291,7 @@ fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let next = if accept {
         format!("git show --stat {}", done.commit.short()).into()
-    } else if ctx
-        .repo
-        .head()?
-        .branch
-        .is_some_and(|here| here != done.target)
-    {
+    } else if is_elsewhere(ctx, &done.target) {
         hint![
             format!("git switch {}, then: ", done.target),
             command!("adr accept {}", done.number)

@@ -242,7 +242,15 @@ fn undo(args: &ArchiveArgs, id: &str, sign: bool, ctx: &Context, ui: &mut Ui) ->
 /// Says what became of an archive that was to be taken back.
 fn taken_back(done: &Unarchived, mode: Mode, ctx: &Context, ui: &mut Ui) -> Result<()> {
     let left = match done.commit {
-        Some(_) => repeat::left(ctx, &done.id)?,
+        Some(_) => {
+            let (done_, left) = (
+                format!("{} is taken back", done.undone.short()),
+                "a look at the issues that came after it",
+            );
+            let looked = repeat::left(ctx, &done.id);
+            let looked = ctx.follow((done_, left), command!("issue list"), looked);
+            looked.unwrap_or_default()
+        }
         None => Vec::new(),
     };
     let files = show(&done.changes, mode == Mode::DryRun, ui);
