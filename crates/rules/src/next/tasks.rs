@@ -437,7 +437,7 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
         }
         Some(run) if is_of_this_code(view, here, run) => failed_here(id.as_str(), run, &done),
         Some(run) => Advised::from(done).advice(hint![
-            format!("{id} failed on what ran last: mend it; what it printed: "),
+            format!("{id} failed on earlier code; what it printed: "),
             command!("show --run {}", run.op)
         ]),
         // What it leaves is there.
