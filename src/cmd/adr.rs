@@ -350,7 +350,7 @@ fn check(with: &[String], strict: bool, ctx: &Context, ui: &mut Ui) -> Result<Ex
             "{}:{}: {} {}: {}\n    {}",
             clean(&finding.file),
             finding.line,
-            ui.paint(role, finding.severity.name()),
+            ui.paint(role, finding.severity.as_str()),
             finding.id,
             clean(&finding.message),
             clean(&ui.command(&finding.fix))

@@ -229,7 +229,7 @@ fn line_of(finding: &Finding) -> String {
         "{}:{}: {} {}: {}\n    {}",
         finding.file,
         finding.line,
-        finding.severity.name(),
+        finding.severity.as_str(),
         finding.id,
         finding.message,
         finding.fix
@@ -354,7 +354,7 @@ fn say(findings: &[Finding], ui: &mut Ui) {
 
 fn findings(ui: &mut Ui) -> Result<Exit> {
     for one in FINDINGS {
-        let severities: Vec<&str> = one.severities.iter().map(|s| s.name()).collect();
+        let severities: Vec<&str> = one.severities.iter().map(|s| s.as_str()).collect();
         ui.out(format!(
             "{:27}  {:13}  {}\n    {}",
             one.id,

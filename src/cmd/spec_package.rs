@@ -112,7 +112,7 @@ fn check(
             "{}:{}: {} {}: {}",
             line(&finding.file),
             finding.line,
-            ui.paint(role, finding.severity.name()),
+            ui.paint(role, finding.severity.as_str()),
             finding.id,
             line(&finding.message)
         ));
@@ -222,13 +222,13 @@ fn show(row: &Row, ui: &mut Ui) {
         ui.out(format!(
             "    {}: {}",
             clean(&scenario.scenario),
-            scenario.proof.word()
+            scenario.proof.as_str()
         ));
         for slice in &scenario.slices {
             ui.out(format!(
                 "        {}: {}  ({})",
                 clean(&slice.slice),
-                slice.proof.word(),
+                slice.proof.as_str(),
                 clean(&slice.verification.join(" "))
             ));
         }

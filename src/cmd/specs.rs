@@ -180,13 +180,13 @@ pub(crate) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         } else {
             style::BAD
         };
-        let word = ui.paint(role, &format!("{:8}", one.proof.word()));
+        let word = ui.paint(role, &format!("{:8}", one.proof.as_str()));
         ui.out(format!("{word}  {}", clean(&one.scenario)));
         for slice in &one.slices {
             ui.out(format!(
                 "    {}: {}  ({})",
                 clean(&slice.slice),
-                slice.proof.word(),
+                slice.proof.as_str(),
                 clean(&slice.verification.join(" "))
             ));
         }

@@ -22,7 +22,7 @@ pub(super) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Fate::Missing => style::BAD,
             _ => style::GOOD,
         };
-        let word = ui.paint(role, &format!("{:9}", one.fate.word()));
+        let word = ui.paint(role, &format!("{:9}", one.fate.as_str()));
         ui.out(format!("{word}  {}  {}", one.id, clean(&one.text)));
         if let Some(deferred) = &one.deferred {
             ui.out(format!("    {}: {}", deferred.at, line(&deferred.reason)));

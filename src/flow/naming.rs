@@ -340,7 +340,7 @@ impl Context {
         let word = loopx_base::shell_word(branch);
         Ok(if let Some(sequence) = self.repo.sequence() {
             // git switches no branch while something is under way.
-            let go_on = format!("{} --continue", sequence.word());
+            let go_on = format!("{} --continue", sequence.as_str());
             hint![Hint::git(go_on), format!(", then: git switch {word}")]
         } else if !is_known {
             self.way_back(id, branch)?

@@ -250,7 +250,7 @@ fn the_page_about_pipelines_has_every_finding_with_its_weight() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pipelines.md");
     let page = std::fs::read_to_string(path).expect("the page");
     for known in loopx_rules::pipeline::FINDINGS {
-        let severity = known.severities[0].name();
+        let severity = known.severities[0].as_str();
         let row = format!("| `{}` | {severity} | {} |\n", known.id, known.meaning);
         assert!(page.contains(&row), "{row}");
     }
@@ -262,7 +262,7 @@ fn the_page_about_tasks_has_every_finding_with_its_weight() {
     let page = std::fs::read_to_string(path).expect("the page");
     let of_plans = loopx_rules::outline::FINDINGS;
     for known in loopx_rules::task::file::FINDINGS.iter().chain(of_plans) {
-        let severity = known.severities[0].name();
+        let severity = known.severities[0].as_str();
         let row = format!("| `{}` | {severity} | {} |\n", known.id, known.meaning);
         assert!(page.contains(&row), "{row}");
     }

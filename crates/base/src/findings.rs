@@ -3,29 +3,20 @@
 //! Ids are part of the contract (scripts match on them); messages are for people and may change.
 
 use crate::hint::Hint;
+use crate::vocabulary::vocabulary;
 use serde::Serialize;
 
-/// Weight of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Information worth knowing; never a reason to refuse.
-    Info,
-    /// Finding that is refused only by `--strict`.
-    Warning,
-    /// Finding that is refused.
-    Error,
-}
-
-impl Severity {
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
+vocabulary!(
+    /// Weight of a finding.
+    Severity {
+        /// Information worth knowing; never a reason to refuse.
+        Info = "info",
+        /// Finding that is refused only by `--strict`.
+        Warning = "warning",
+        /// Finding that is refused.
+        Error = "error",
     }
-}
+);
 
 /// Finding in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

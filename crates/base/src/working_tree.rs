@@ -3,6 +3,7 @@
 
 use super::id::Oid;
 use super::path_from;
+use crate::vocabulary::vocabulary;
 use serde::Serialize;
 
 /// Code that the session is about, as it is now.
@@ -83,27 +84,14 @@ impl FileState {
     }
 }
 
-/// Command that git has begun in a worktree and has not finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sequence {
-    Merge,
-    Rebase,
-    CherryPick,
-    Revert,
-    /// Patches from mails, which git keeps where a rebase is kept, too.
-    Am,
-}
-
-impl Sequence {
-    /// Word of git's command.
-    pub fn word(self) -> &'static str {
-        match self {
-            Sequence::Merge => "merge",
-            Sequence::Rebase => "rebase",
-            Sequence::CherryPick => "cherry-pick",
-            Sequence::Revert => "revert",
-            Sequence::Am => "am",
-        }
+vocabulary!(
+    /// Command that git has begun in a worktree and has not finished.
+    Sequence {
+        Merge = "merge",
+        Rebase = "rebase",
+        CherryPick = "cherry-pick",
+        Revert = "revert",
+        /// Patches from mails, which git keeps where a rebase is kept, too.
+        Am = "am",
     }
-}
+);

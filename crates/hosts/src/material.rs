@@ -1,30 +1,19 @@
 //! Texts about git loopx for agents: a short working agreement as a block in AGENTS.md or CLAUDE.md, and a skill. Each
 //! carries a digest of itself, so that what a person edited is known and never overwritten.
 
-use serde::Serialize;
+use loopx_base::vocabulary::vocabulary;
 
-/// State of a piece of material.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Drift {
-    Absent,
-    Current,
-    /// Text as an earlier version wrote it.
-    Outdated,
-    /// Text that somebody changed: it is theirs now.
-    Edited,
-}
-
-impl Drift {
-    pub fn word(self) -> &'static str {
-        match self {
-            Drift::Absent => "absent",
-            Drift::Current => "current",
-            Drift::Outdated => "outdated",
-            Drift::Edited => "edited",
-        }
+vocabulary!(
+    /// State of a piece of material.
+    Drift {
+        Absent = "absent",
+        Current = "current",
+        /// Text as an earlier version wrote it.
+        Outdated = "outdated",
+        /// Text that somebody changed: it is theirs now.
+        Edited = "edited",
     }
-}
+);
 
 /// A file that material goes into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::json_text;
 use loopx_base::json_text::Node;
+use loopx_base::vocabulary::vocabulary;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -14,28 +15,17 @@ const MARK: &str = "# git-loopx-agent-hook:";
 /// The number of the command's form.
 const FORM: u32 = 1;
 
-/// State of a host's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wired {
-    Absent,
-    Current,
-    /// File that was written by another version, or for a program at another place; or a part is missing.
-    Outdated,
-    /// File that is no JSON, or not of the form that the host reads.
-    Unreadable,
-}
-
-impl Wired {
-    pub fn word(self) -> &'static str {
-        match self {
-            Wired::Absent => "absent",
-            Wired::Current => "current",
-            Wired::Outdated => "outdated",
-            Wired::Unreadable => "unreadable",
-        }
+vocabulary!(
+    /// State of a host's file.
+    Wired {
+        Absent = "absent",
+        Current = "current",
+        /// File that was written by another version, or for a program at another place; or a part is missing.
+        Outdated = "outdated",
+        /// File that is no JSON, or not of the form that the host reads.
+        Unreadable = "unreadable",
     }
-}
+);
 
 /// The host's file, from the top of the worktree.
 pub fn file(host: Host) -> &'static str {

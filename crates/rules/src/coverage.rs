@@ -11,42 +11,32 @@ use super::session::{Stamped, State};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
+use loopx_base::vocabulary::vocabulary;
 use loopx_spec::{Delta, OpKind, fold};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Proof that a scenario rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Proof {
-    /// A slice that serves it passed on this tree.
-    Passed,
-    /// A named person waived every slice that serves it, or skipped its task.
-    Waived,
-    /// A slice failed on this tree.
-    Failed,
-    /// The slices ran, on another tree.
-    Stale,
-    /// The slices never ran.
-    Missing,
-    /// No slice names the scenario.
-    Unserved,
-}
+vocabulary!(
+    /// Proof that a scenario rests on.
+    Proof {
+        /// A slice that serves it passed on this tree.
+        Passed = "passed",
+        /// A named person waived every slice that serves it, or skipped its task.
+        Waived = "waived",
+        /// A slice failed on this tree.
+        Failed = "failed",
+        /// The slices ran, on another tree.
+        Stale = "stale",
+        /// The slices never ran.
+        Missing = "missing",
+        /// No slice names the scenario.
+        Unserved = "unserved",
+    }
+);
 
 impl Proof {
     pub fn is_enough(self) -> bool {
         matches!(self, Proof::Passed | Proof::Waived)
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Proof::Passed => "passed",
-            Proof::Waived => "waived",
-            Proof::Failed => "failed",
-            Proof::Stale => "stale",
-            Proof::Missing => "missing",
-            Proof::Unserved => "unserved",
-        }
     }
 }
 

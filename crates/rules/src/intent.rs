@@ -10,6 +10,7 @@ use super::markdown::without_asides;
 use super::texts::Texts;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
+use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,24 +46,14 @@ impl Statement {
     }
 }
 
-/// Fate of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    Addressed,
-    Deferred,
-    Missing,
-}
-
-impl Fate {
-    pub fn word(self) -> &'static str {
-        match self {
-            Fate::Addressed => "addressed",
-            Fate::Deferred => "deferred",
-            Fate::Missing => "missing",
-        }
+vocabulary!(
+    /// Fate of a statement.
+    Fate {
+        Addressed = "addressed",
+        Deferred = "deferred",
+        Missing = "missing",
     }
-}
+);
 
 /// A statement, and where it is cited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -198,7 +198,7 @@ fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             // A link in the place of one file says nothing of the others.
             Err(failure) if failure.code == Code::SymlinkRefused => {
                 let (state, file) = (Wired::Unreadable, loopx_hosts::wiring::file(host));
-                let word = ui.paint(style::WARN, &format!("{:<10}", state.word()));
+                let word = ui.paint(style::WARN, &format!("{:<10}", state.as_str()));
                 let note = clean(&failure.message);
                 ui.out(format!("{:<12} {word}  {file}", host.title()));
                 ui.out(format!("{:<12} {:<10}  {note}", "", ""));
@@ -214,7 +214,7 @@ fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Wired::Absent => style::DIM,
             Wired::Outdated | Wired::Unreadable => style::WARN,
         };
-        let word = ui.paint(role, &format!("{:<10}", file.wired.word()));
+        let word = ui.paint(role, &format!("{:<10}", file.wired.as_str()));
         let path = file.path.display().to_string();
         ui.out(format!("{:<12} {word}  {}", host.title(), clean(&path)));
         let is_wired = matches!(file.wired, Wired::Current | Wired::Outdated);
@@ -229,7 +229,7 @@ fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!(
             "{:<12} {:<10}  {}",
             "material",
-            piece.state.word(),
+            piece.state.as_str(),
             piece.path
         ));
     }

@@ -356,7 +356,7 @@ fn sequence(status: &Status) -> Option<Row> {
     } else {
         format!("; both sides stand in {}", shown(status, &both))
     };
-    let word = sequence.word();
+    let word = sequence.as_str();
     Some(Row::new(word, format!("a {word} is under way{both}")).role(style::WARN))
 }
 

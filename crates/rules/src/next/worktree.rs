@@ -160,7 +160,7 @@ pub fn in_submodule(
 /// A merge, rebase or the like that is under way.
 pub(super) fn go_on(worktree: &Worktree, sequence: Sequence) -> Advised {
     let is_clean = worktree.uncommitted.is_empty();
-    let word = sequence.word();
+    let word = sequence.as_str();
     let why = format!("a {word} is under way");
     // git goes on with no commit that would be empty.
     let is_pick = matches!(sequence, Sequence::CherryPick | Sequence::Revert);

@@ -3,18 +3,19 @@
 
 use crate::stage::Transition;
 use loopx_base::hint::{Hint, command};
-use std::fmt;
+use loopx_base::vocabulary::vocabulary;
 
-/// Level of what a repository asks of those who work in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// A single person works, whose own review lands and is shown as such.
-    Solo,
-    /// A reviewer is asked for who took no part, by name.
-    Team,
-    /// A reviewer is asked for who took no part, by key, and two people for each plan.
-    Strict,
-}
+vocabulary!(
+    /// Level of what a repository asks of those who work in it.
+    Level {
+        /// A single person works, whose own review lands and is shown as such.
+        Solo = "solo",
+        /// A reviewer is asked for who took no part, by name.
+        Team = "team",
+        /// A reviewer is asked for who took no part, by key, and two people for each plan.
+        Strict = "strict",
+    }
+);
 
 /// Demands of a level, beside the protected branch.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +42,6 @@ const AGENTS: [&str; 3] = [
 ];
 
 impl Level {
-    pub const ALL: [Level; 3] = [Level::Solo, Level::Team, Level::Strict];
-
     pub fn asks(self) -> Asks {
         const DOCUMENTS: &[&str] = &["docs/**", "*.md"];
         match self {
@@ -137,16 +136,6 @@ impl Level {
             out.push_str("\n[policy]\nstrict = true\n");
         }
         out
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Level::Solo => "solo",
-            Level::Team => "team",
-            Level::Strict => "strict",
-        })
     }
 }
 
