@@ -91,6 +91,10 @@ impl Managed {
         self.s
             .git(&["init", "--quiet", "--bare", "../remote.git"])
             .ok();
+        // hk knows no remote that has no name.
+        self.s
+            .git(&["remote", "add", "origin", "../remote.git"])
+            .ok();
         self.loopx_exits(0);
         self.commit("one").ok();
         let called = self.called();
@@ -101,7 +105,7 @@ impl Managed {
             .and_then(|rest| rest.split(']').next())
             .unwrap_or_else(|| panic!("{called}"));
         assert!(message.ends_with("COMMIT_EDITMSG"), "{called}");
-        self.git(&["push", "../remote.git", "main"]).ok();
+        self.git(&["push", "origin", "main"]).ok();
         let called = self.called();
         assert!(called.contains("[hook][pre-push]"), "{called}");
         if stdin {
