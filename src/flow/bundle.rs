@@ -214,6 +214,11 @@ fn require_texts(repo: &Repo, snapshot: &Snapshot<'_>, session: &Session) -> Res
     Ok(())
 }
 
+/// Words of git in one line.
+fn in_one_line(said: &[u8]) -> String {
+    String::from_utf8_lossy(said).trim().replace('\n', " ")
+}
+
 /// Takes a session in from a bundle.
 pub(crate) fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     let repo = &ctx.repo;
@@ -240,10 +245,7 @@ pub(crate) fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         .capture()?;
     if !heads.ended.success() {
         heads.refused_by_the_system()?;
-        let said = String::from_utf8_lossy(&heads.stderr)
-            .trim()
-            .replace('\n', " ");
-        return Err(foreign(said));
+        return Err(foreign(in_one_line(&heads.stderr)));
     }
     let heads = String::from_utf8_lossy(&heads.stdout).into_owned();
     let names: Vec<&str> = heads
@@ -275,10 +277,7 @@ pub(crate) fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         .capture()?;
     if !fetched.ended.success() {
         fetched.refused_by_the_system()?;
-        let said = String::from_utf8_lossy(&fetched.stderr)
-            .trim()
-            .replace('\n', " ");
-        return Err(foreign(said));
+        return Err(foreign(in_one_line(&fetched.stderr)));
     }
     reach("bundle-fetched");
     let taken = match repo.find_ref(&local)? {

@@ -121,10 +121,8 @@ pub(crate) fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerR
         store.land(&opening.lock, &identity, &why, |snapshot| {
             let mut placed = Vec::new();
             let mut reports = Vec::new();
-            for (destination, taken) in destinations(snapshot, tool, &found)?
-                .iter()
-                .zip(&found.sessions)
-            {
+            let all = destinations(snapshot, tool, &found)?;
+            for (destination, taken) in all.iter().zip(&found.sessions) {
                 if !destination.already {
                     placed.push(begin(ctx, tool, taken, &destination.id, &bases, &identity)?);
                 }

@@ -22,7 +22,7 @@ use loopx_base::id::Oid;
 use loopx_git::Repo;
 use loopx_rules::gate;
 use loopx_rules::gate::Credentials;
-use loopx_rules::op::{Event, Operation};
+use loopx_rules::op::{Event, Operation, Verdict};
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
 use loopx_rules::session::State;
 use loopx_rules::signature;
@@ -134,25 +134,7 @@ impl Word {
                 }
             }
             Some(Event::Reviewed { verdict }) if policy.asks_signed_verdict() => {
-                let checked = credentials.signatures.get(&op.op);
-                if let Some(mut blocker) =
-                    gate::verdict_signature(policy, (&op.by, op.reason.as_ref()), checked)
-                {
-                    lead_to_key(&mut blocker, policy, (&credentials, op));
-                    // Nobody who asked for changes is led to an approval.
-                    if !verdict.is_approval() {
-                        blocker.help = "give the verdict again, with --sign".into();
-                    }
-                    return Err(refusal(blocker));
-                }
-                let given = after.verdict.as_ref().filter(|given| given.op == op.op);
-                if let Some(given) = given.filter(|_| policy.counts_keys() && verdict.is_approval())
-                    && let Some(first) = gate::reviewer(policy, given, &credentials)
-                        .into_iter()
-                        .next()
-                {
-                    return Err(refusal(first));
-                }
+                require_verdict(policy, &credentials, (after, op), verdict)?;
             }
             Some(Event::Waived { .. } | Event::Extended { .. }) if policy.asks_signatures() => {
                 let checked = credentials.signatures.get(&op.op);
@@ -166,6 +148,32 @@ impl Word {
         }
         Ok(signature)
     }
+}
+
+/// Refuses a verdict whose signature does not count, and an approval by somebody who took part.
+fn require_verdict(
+    policy: &Policy,
+    credentials: &Credentials,
+    (after, op): (&State, &Operation),
+    verdict: &Verdict,
+) -> Result<()> {
+    let checked = credentials.signatures.get(&op.op);
+    let said = (&op.by, op.reason.as_ref());
+    if let Some(mut blocker) = gate::verdict_signature(policy, said, checked) {
+        lead_to_key(&mut blocker, policy, (credentials, op));
+        // Nobody who asked for changes is led to an approval.
+        if !verdict.is_approval() {
+            blocker.help = "give the verdict again, with --sign".into();
+        }
+        return Err(refusal(blocker));
+    }
+    let given = after.verdict.as_ref().filter(|given| given.op == op.op);
+    let given = given.filter(|_| policy.counts_keys() && verdict.is_approval());
+    let lacks = given.and_then(|given| {
+        let lacks = gate::reviewer(policy, given, credentials);
+        lacks.into_iter().next()
+    });
+    lacks.map_or(Ok(()), |first| Err(refusal(first)))
 }
 
 /// Leads to another key where this one is not the signer's: the same command would be refused again.
