@@ -3,6 +3,7 @@
 
 use crate::support::archive::Yard;
 use crate::support::drive::{Drive, ID};
+use crate::support::keys::{RITA, by, everybody};
 use crate::support::server::HOOK;
 use crate::support::store::{tamper, tamper_all};
 use crate::support::{Output, Sandbox};
@@ -15,6 +16,12 @@ fn world(with_note: bool) -> (Drive, PathBuf) {
     if with_note {
         d.loopx(&["note", "--journal", "seen"]).ok();
     }
+    let dir = shared(&d);
+    (d, dir)
+}
+
+/// A clone of a remote that has all that is here.
+fn shared(d: &Drive) -> PathBuf {
     d.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
     d.git(&["remote", "add", "origin", "../remote.git"]).ok();
     d.git(&["push", "--quiet", "origin", "main", ID]).ok();
@@ -23,7 +30,7 @@ fn world(with_note: bool) -> (Drive, PathBuf) {
     let path = dir.to_str().expect("UTF-8");
     d.git(&["clone", "--quiet", "../remote.git", path]).ok();
     d.loopx_in(&dir, &["init"]).ok();
-    (d, dir)
+    dir
 }
 
 fn push(s: &Sandbox) -> Output {
@@ -242,4 +249,56 @@ fn d30_a_base_that_a_record_names_is_not_taken_away() {
     let tree = y.git_in(&dir, &["ls-tree", "-r", "--name-only", "loopx", folder]);
     assert_eq!(tree.ok().lines().count(), bases.len());
     y.loopx_in(&dir, &["fsck", "--full"]).says("all whole").ok();
+}
+
+/// The world of a signed verdict, a remote and a clone.
+fn signed_world() -> (Drive, PathBuf) {
+    let signers = everybody();
+    let policy = [
+        ("loopx.toml", "[review]\nsigned = true\n"),
+        ("loopx.signers", signers.as_str()),
+    ];
+    let d = Drive::reviewing_with(&policy);
+    by(&d, RITA, &["review", "--verdict", "approve", "--sign"]).ok();
+    let dir = shared(&d);
+    (d, dir)
+}
+
+#[test]
+fn r1_r2_a_sealed_file_beside_records_takes_no_signature_away_and_stops_nobody() {
+    let (d, clone) = signed_world();
+    let signed = "signed, ED25519";
+    d.loopx(&["status", ID]).says(signed).ok();
+    for (name, bytes) in [
+        ("signatures.jsonl", &b""[..]),
+        ("signatures.jsonl", b"evil\n"),
+        ("ops.jsonl", b""),
+        ("ops.jsonl", b"evil\n"),
+    ] {
+        let path = format!("sessions/{ID}/{name}");
+        hook(&d);
+        tamper(&d, &path, Some(bytes));
+        push(&d)
+            .fails_with(1)
+            .says(&format!("{name} is named by no operation"));
+        d.loopx(&["status", ID]).says(signed).ok();
+        d.loopx(&["fsck"]).fails_with(1).says(name);
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["fsck", "--full"]).says("all whole").ok();
+        assert!(listed(&d, &path).is_empty(), "{path}");
+        back(&d);
+        tamper(&d, &path, Some(bytes));
+        unhook(&d);
+        push(&d).ok();
+        d.loopx_in(&clone, &["sync", "origin"])
+            .says("computed again")
+            .ok();
+        d.loopx_in(&clone, &["status", ID]).says(signed).ok();
+        d.loopx_in(&clone, &["fsck", "--full"])
+            .says("all whole")
+            .ok();
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["sync", "origin"]).ok();
+        d.loopx(&["fsck", "--full"]).says("all whole").ok();
+    }
 }

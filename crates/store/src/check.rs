@@ -12,7 +12,7 @@ use super::snapshot::Folder;
 use super::unreadable::{self, Depth, Unread};
 use super::{
     Edits, FORMAT, Lines, Session, Snapshot, Store, attestations, bindings, exact_files, fanout,
-    history, layout, layout_audit, no_loss, ops, stored, stray,
+    history, layout, layout_audit, no_loss, ops, sealed, stored, stray,
 };
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
@@ -823,7 +823,7 @@ fn others(
     state: &State,
     operations: &[Operation],
 ) -> Result<Option<String>> {
-    if repo.entry_at(folder, layout::SEALED_OPS)?.is_some() {
+    if sealed::of(repo, folder)?.is_some() {
         return Ok(None);
     }
     for (path, blob) in layout::files(state) {

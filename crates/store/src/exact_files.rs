@@ -8,7 +8,7 @@ use super::check::{Mend, replay};
 use super::folder::place;
 use super::merge_session::settle_candidate;
 use super::snapshot::Folder;
-use super::{Lines, Snapshot, layout};
+use super::{Lines, Snapshot, layout, sealed};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::Repo;
@@ -85,7 +85,7 @@ pub(super) fn archived(
         return Ok(Some((what, Mend::Move)));
     }
     // An older program sealed its records into one file, and left no state of this kind.
-    if repo.entry_at(&session.tree, layout::SEALED_OPS)?.is_some() {
+    if sealed::of(repo, &session.tree)?.is_some() {
         return Ok(None);
     }
     let mut state = replay(&Lines::of(repo), &session.state.id, &session.tree)?.state;

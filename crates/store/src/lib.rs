@@ -45,6 +45,7 @@ mod recovery;
 mod redacted;
 mod remade_commits;
 mod removed_by_remote;
+mod sealed;
 mod signatures;
 pub mod snapshot;
 mod stored;

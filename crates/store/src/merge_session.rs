@@ -3,6 +3,7 @@
 
 use super::folder::{Parts, assemble};
 use super::loss::{Records, is_signature};
+use super::sealed::{self, Sealed};
 use super::{Edits, Session, layout, ops, record_limit, signatures, stray};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
@@ -109,31 +110,36 @@ pub(super) fn gather_beside(
             folder.records.insert(held.name, held.entry.id);
         }
     }
+    let sealed = sealed::of(repo, tree)?;
+    if let Some(Sealed { ops, signatures }) = &sealed {
+        if let Some(blob) = signatures {
+            let label = format!("{path}/{}", layout::SEALED_SIGNATURES);
+            let signed = signatures::unseal(repo, &repo.read_blob(blob)?, &label)?;
+            folder.records.extend(signed);
+        }
+        let label = format!("{path}/{}", layout::SEALED_OPS);
+        for line in repo.read_blob(ops)?.split(|byte| *byte == b'\n') {
+            if line.is_empty() {
+                continue;
+            }
+            let op = Operation::parse_sealed(line, &label)?;
+            let blob = repo.write_blob(&op.to_bytes()?)?;
+            folder.records.insert(op.file_name(), blob);
+            folder.operations.push(op);
+        }
+        folder.candidate = repo
+            .entry_at(tree, Artifact::AdrCandidate.path())?
+            .map(|entry| entry.id);
+    }
     let is_artifact = |path: &str| Artifact::at(path).is_some();
+    let is_sealed = |path: &str| [layout::SEALED_OPS, layout::SEALED_SIGNATURES].contains(&path);
     let below_ops = format!("{}/", layout::OPS);
     for (name, blob) in repo.walk_blobs(tree)? {
         if name.starts_with(&below_ops) {
             continue;
         }
-        if name == layout::SEALED_SIGNATURES {
-            let label = format!("{path}/{name}");
-            let signed = signatures::unseal(repo, &repo.read_blob(&blob)?, &label)?;
-            folder.records.extend(signed);
-        } else if name == layout::SEALED_OPS {
-            let label = format!("{path}/{name}");
-            for line in repo.read_blob(&blob)?.split(|byte| *byte == b'\n') {
-                if line.is_empty() {
-                    continue;
-                }
-                let op = Operation::parse_sealed(line, &label)?;
-                let blob = repo.write_blob(&op.to_bytes()?)?;
-                folder.records.insert(op.file_name(), blob);
-                folder.operations.push(op);
-            }
-            folder.candidate = repo
-                .entry_at(tree, Artifact::AdrCandidate.path())?
-                .map(|entry| entry.id);
-        } else if !is_state_file(&name)
+        if !is_state_file(&name)
+            && !is_sealed(&name)
             && !is_artifact(&name)
             && !name.starts_with(&format!("{}/", layout::VERSIONS))
         {

@@ -3,7 +3,7 @@
 
 use super::fanout_folder::{self, Layout};
 use super::loss::{Records, Unreadable};
-use super::{Session, layout};
+use super::{Session, layout, sealed};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::fanout::Fanout;
 use loopx_base::hint::{command, hint};
@@ -33,14 +33,13 @@ impl Room {
         if folder.kind != EntryKind::Tree {
             return Ok(0);
         }
-        let [sealed, ops] = repo.entries(&folder.id, [layout::SEALED_OPS, layout::OPS])?;
-        match (sealed, ops) {
-            (Some(sealed), _) if sealed.kind == EntryKind::Blob => {
-                let sealed = repo.read_blob(&sealed.id)?;
-                let lines = sealed.split(|byte| *byte == b'\n');
-                Ok(lines.filter(|line| !line.is_empty()).count())
-            }
-            (_, Some(ops)) if ops.kind == EntryKind::Tree => self.below(repo, &ops.id, most),
+        if let Some(sealed) = sealed::of(repo, &folder.id)? {
+            let sealed = repo.read_blob(&sealed.ops)?;
+            let lines = sealed.split(|byte| *byte == b'\n');
+            return Ok(lines.filter(|line| !line.is_empty()).count());
+        }
+        match repo.entry_at(&folder.id, layout::OPS)? {
+            Some(ops) if ops.kind == EntryKind::Tree => self.below(repo, &ops.id, most),
             _ => Ok(0),
         }
     }

@@ -6,7 +6,9 @@
 use super::folder::place;
 use super::merge_session::{Folder, build, gather};
 use super::transaction::Move;
-use super::{Edits, Lock, Snapshot, Store, attestations, fanout, layout, ops, stands_for, was};
+use super::{
+    Edits, Lock, Snapshot, Store, attestations, fanout, layout, ops, sealed, stands_for, was,
+};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::redaction::{Texts, renamed, strings};
@@ -254,7 +256,7 @@ impl Work<'_> {
         if let Some(known) = self.folders.get(&key) {
             return Ok(known.clone());
         }
-        if self.repo.entry_at(tree, layout::SEALED_OPS)?.is_some() {
+        if sealed::of(self.repo, tree)?.is_some() {
             return Err(unfit(format!(
                 "{path} was sealed by an older program, and what was sealed is not written again"
             )));

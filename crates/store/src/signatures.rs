@@ -3,7 +3,7 @@
 //! over its record, whoever made it.
 
 use super::loss::{Records, Unreadable, is_signature};
-use super::{Session, Snapshot, layout, ops, unique};
+use super::{Session, Snapshot, layout, ops, sealed, unique};
 use loopx_base::failure::{Code, Result};
 use loopx_base::id::Oid;
 use loopx_git::signing::{Signers, can_check};
@@ -34,10 +34,13 @@ impl Snapshot<'_> {
 
     fn signature_files(&self, session: &Session) -> Result<SignatureFiles> {
         let repo = self.repo();
-        if let Some(entry) = repo.entry_at(&session.tree, layout::SEALED_SIGNATURES)? {
+        if let Some(sealed) = sealed::of(repo, &session.tree)? {
+            let Some(signatures) = sealed.signatures else {
+                return Ok(SignatureFiles::new());
+            };
             let label = format!("{}/{}", session.place, layout::SEALED_SIGNATURES);
             return repo
-                .read_blob(&entry.id)?
+                .read_blob(&signatures)?
                 .split(|byte| *byte == b'\n')
                 .filter(|line| !line.is_empty())
                 .map(|line| {

@@ -1,7 +1,7 @@
 //! State of the loopx branch at one commit, read by path: a tip, a few trees, one blob.
 
 use super::merge_session::settle_candidate;
-use super::{EARLIER, FORMAT, bindings, fanout, fanout_folder, layout, ops, stored};
+use super::{EARLIER, FORMAT, bindings, fanout, fanout_folder, layout, ops, sealed, stored};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::fanout::Fanout;
 use loopx_base::hint::{command, hint};
@@ -424,9 +424,10 @@ pub(super) fn state_of(repo: &Repo, path: &str, place: &str, tree: &Oid) -> Resu
 }
 
 pub(super) fn operations_in(repo: &Repo, place: &str, tree: &Oid) -> Result<Vec<Operation>> {
-    if let Some(sealed) = repo.blob_at(tree, layout::SEALED_OPS)? {
+    if let Some(sealed) = sealed::of(repo, tree)? {
         let label = format!("{place}/{}", layout::SEALED_OPS);
-        return sealed
+        return repo
+            .read_blob(&sealed.ops)?
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
             .map(|line| Operation::parse_sealed(line, &label))

@@ -187,7 +187,6 @@ fn log_of(name: &str) -> Option<String> {
 
 /// Test for a file that is neither a record nor a log, and has its place in the folder.
 fn is_named(files: &BTreeMap<String, Oid>, path: &str, blob: &Oid) -> bool {
-    const OURS: [&str; 3] = [layout::STATE, layout::SEALED_OPS, layout::SEALED_SIGNATURES];
     let within = |folder: &str| {
         path.strip_prefix(folder)
             .is_some_and(|rest| rest.starts_with('/'))
@@ -196,7 +195,7 @@ fn is_named(files: &BTreeMap<String, Oid>, path: &str, blob: &Oid) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_content = name.strip_suffix(".md").unwrap_or(name) == blob.to_string();
     files.contains_key(path)
-        || OURS.contains(&path)
+        || path == layout::STATE
         || is_content && (within(layout::BASES) || within(layout::VERSIONS))
 }
 

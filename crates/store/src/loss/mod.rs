@@ -14,6 +14,7 @@ pub use branch::has_all;
 pub(super) use branch::{Holding, Loss, between, others, uid};
 
 use super::fanout_folder;
+use super::sealed::{self, Sealed};
 use super::signatures;
 use super::{layout, ops};
 use loopx_base::failure::{Code, Failure};
@@ -227,14 +228,14 @@ impl Place {
         let Some(folder) = folder.filter(|folder| folder.kind == EntryKind::Tree) else {
             return Ok(Place::Nowhere);
         };
-        let names = [layout::SEALED_OPS, layout::OPS, layout::SEALED_SIGNATURES];
-        let [sealed, ops, signed] = repo.entries(&folder.id, names).map_err(Unreadable)?;
-        // Whoever reads a session takes the sealed file, where there is one.
-        Ok(match (sealed, ops) {
-            (Some(sealed), _) if sealed.kind == EntryKind::Blob => {
-                Place::Sealed(sealed.id, signed.map(|signed| signed.id))
-            }
-            (_, Some(ops)) if ops.kind == EntryKind::Tree => Place::Files(ops.id),
+        if let Some(Sealed { ops, signatures }) =
+            sealed::of(repo, &folder.id).map_err(Unreadable)?
+        {
+            return Ok(Place::Sealed(ops, signatures));
+        }
+        let ops = repo.entry_at(&folder.id, layout::OPS).map_err(Unreadable)?;
+        Ok(match ops {
+            Some(ops) if ops.kind == EntryKind::Tree => Place::Files(ops.id),
             _ => Place::Nowhere,
         })
     }
