@@ -302,3 +302,147 @@ fn r1_r2_a_sealed_file_beside_records_takes_no_signature_away_and_stops_nobody()
         d.loopx(&["fsck", "--full"]).says("all whole").ok();
     }
 }
+
+/// Paths that hold arbitrary bytes, each named as the record beside it would name an honest file.
+fn by_content(d: &Drive) -> Vec<String> {
+    let blob = d.call("git").args(&["hash-object", "-w", "--stdin"]);
+    let blob = blob.stdin("evil\n").run().line();
+    let no_run = listed(d, &format!("sessions/{ID}/ops")).remove(0);
+    let id = no_run.trim_end_matches(".json").rsplit('-').next();
+    let id = id.expect("an id").to_owned();
+    let paths = [
+        format!("change/bases/{blob}.md"),
+        format!("change/bases/x.sh/y/{blob}"),
+        format!("versions/x/{blob}"),
+        format!("versions/spec.md/{blob}"),
+        format!("logs/{id}.log"),
+    ];
+    paths.map(|path| format!("sessions/{ID}/{path}")).into()
+}
+
+#[test]
+fn r3_r4_a_file_named_by_its_own_hash_or_by_no_run_is_left_out() {
+    let (d, clone) = world(false);
+    for path in by_content(&d) {
+        hook(&d);
+        tamper(&d, &path, Some(b"evil\n"));
+        push(&d).fails_with(1).says("is named by no operation");
+        d.loopx(&["fsck"])
+            .fails_with(1)
+            .says("is named by no operation");
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["fsck", "--full"]).says("all whole").ok();
+        assert!(listed(&d, &path).is_empty(), "{path}");
+        back(&d);
+        tamper(&d, &path, Some(b"evil\n"));
+        unhook(&d);
+        push(&d).ok();
+        d.loopx_in(&clone, &["sync", "origin"])
+            .says("computed again")
+            .ok();
+        d.loopx_in(&clone, &["fsck", "--full"])
+            .says("all whole")
+            .ok();
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["sync", "origin"]).ok();
+    }
+}
+
+#[test]
+fn r5_r8_a_file_in_the_place_of_a_folder_is_refused_by_its_path() {
+    for path in [
+        "issues/lx-aaaaaaaaaa",
+        "issues/lx-aaaaaaaaaa/ops",
+        "journal/2026-12",
+        "journal/2026-12/ops",
+        "archive/evil.md",
+        "archive",
+    ] {
+        let (d, clone) = world(false);
+        hook(&d);
+        tamper(&d, path, Some(b"evil\n"));
+        let what = format!("{path}: a file is in the place of a folder");
+        push(&d).fails_with(1).says("sessions_invalid").says(&what);
+        d.loopx(&["fsck"])
+            .fails_with(1)
+            .says("in the place of a folder");
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["fsck", "--full"]).says("all whole").ok();
+        assert!(listed(&d, path).is_empty(), "{path}");
+        back(&d);
+        tamper(&d, path, Some(b"evil\n"));
+        unhook(&d);
+        push(&d).ok();
+        d.loopx_in(&clone, &["sync", "origin"])
+            .fails_with(1)
+            .says(&what)
+            .says(&format!("-- '{path}'"))
+            .says("git push --force-with-lease");
+        d.loopx_in(&clone, &["fsck", "--full"])
+            .says("all whole")
+            .ok();
+    }
+}
+
+#[test]
+fn r8_a_stranger_among_archived_sessions_is_named_by_its_path() {
+    let (d, _) = world(false);
+    hook(&d);
+    let path = "archive/2026-11/evil.md";
+    tamper(&d, path, Some(b"x\n"));
+    let pushed = push(&d);
+    let word = format!("`{path}` is nothing");
+    assert!(pushed.stderr.contains(&word), "{pushed}");
+    pushed.ok();
+}
+
+#[test]
+fn r6_an_entry_of_the_index_is_an_empty_file() {
+    let (d, clone) = world(false);
+    let path = listed(&d, "branches").remove(0);
+    hook(&d);
+    tamper(&d, &path, Some(b"evil\n"));
+    push(&d).fails_with(1).says("is no empty file");
+    d.loopx(&["fsck"]).fails_with(1).says("is no empty file");
+    d.loopx(&["fsck", "--repair"]).ok();
+    d.loopx(&["fsck", "--full"]).says("all whole").ok();
+    back(&d);
+    tamper(&d, &path, Some(b"evil\n"));
+    unhook(&d);
+    push(&d).ok();
+    d.loopx_in(&clone, &["sync", "origin"]).ok();
+    d.loopx_in(&clone, &["fsck", "--full"])
+        .says("all whole")
+        .ok();
+    let left = d.git_in(&clone, &["cat-file", "-s", &format!("loopx:{path}")]);
+    assert_eq!(left.line(), "0");
+}
+
+#[test]
+fn r7_an_empty_folder_of_any_name_is_refused() {
+    let (d, clone) = world(false);
+    hook(&d);
+    let git = |args: &[&str], stdin: &str| d.call("git").args(args).stdin(stdin).run().line();
+    let empty = git(&["mktree"], "");
+    let with = |tree: &str, name: &str, id: &str| {
+        let mut held = d.git(&["ls-tree", tree]).ok();
+        held = held
+            .lines()
+            .filter(|line| !line.ends_with(&format!("\t{name}")))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        git(&["mktree"], &format!("{held}040000 tree {id}\t{name}\n"))
+    };
+    let session = with(&format!("loopx:sessions/{ID}"), "evil-name", &empty);
+    let sessions = with("loopx:sessions", ID, &session);
+    let tree = with("loopx", "sessions", &sessions);
+    let commit = git(&["commit-tree", &tree, "-p", "loopx", "-m", "by hand"], "");
+    let spec = format!("{commit}:refs/heads/loopx");
+    let push = || d.git(&["push", "--quiet", "--no-verify", "origin", &spec]);
+    push().fails_with(1).says("evil-name` is an empty folder");
+    unhook(&d);
+    push().ok();
+    d.loopx_in(&clone, &["sync", "origin"])
+        .fails_with(1)
+        .says("evil-name");
+}

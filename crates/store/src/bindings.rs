@@ -150,7 +150,7 @@ pub(super) fn mend(
         return rewrite(repo, snapshot, edits);
     }
     for fault in faults(repo, snapshot, None, but)? {
-        let entry = if fault.is_missing {
+        let entry = if fault.is_wanted {
             Some(entry(repo)?)
         } else {
             None
@@ -175,8 +175,8 @@ pub(super) fn entries(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>
 pub(super) struct Fault {
     pub(super) path: String,
     pub(super) what: String,
-    /// Set when the entry is missing.
-    pub(super) is_missing: bool,
+    /// Set when an entry belongs there, as [`entry`] makes it.
+    pub(super) is_wanted: bool,
 }
 
 /// Faults of the index against the sessions of a snapshot. With `before`, a state whose index was right, only branches
@@ -267,6 +267,9 @@ impl Look<'_> {
     fn wrong(&self, name: &str, entry: &Entry, found: &mut Vec<Fault>) -> Result<()> {
         let is_same = self.known.get(name) == Some(entry);
         let path = format!("{}/{name}", layout::BRANCHES);
+        if !is_same {
+            self.filled(&path, entry, found)?;
+        }
         for id in sessions(self.repo, entry)? {
             if is_same && !self.changed.contains_key(&id) {
                 continue;
@@ -290,8 +293,26 @@ impl Look<'_> {
             found.push(Fault {
                 path,
                 what,
-                is_missing: false,
+                is_wanted: false,
             });
+        }
+        Ok(())
+    }
+
+    /// Adds entries of a branch that are no empty files: the path says everything, and any bytes would come in with one.
+    fn filled(&self, path: &str, of: &Entry, found: &mut Vec<Fault>) -> Result<()> {
+        if of.kind != EntryKind::Tree {
+            return Ok(());
+        }
+        let plain = entry(self.repo)?;
+        for (id, held) in self.repo.list_tree(&of.id)? {
+            if held != plain {
+                found.push(Fault {
+                    path: format!("{path}/{id}"),
+                    what: "is no empty file, and every entry of a session is".to_owned(),
+                    is_wanted: true,
+                });
+            }
         }
         Ok(())
     }
@@ -334,7 +355,7 @@ impl Look<'_> {
         Ok((!is_there).then(|| Fault {
             path: format!("{binding}/{id}"),
             what: format!("is missing: the session is bound to {branch}"),
-            is_missing: true,
+            is_wanted: true,
         }))
     }
 }

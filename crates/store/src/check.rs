@@ -633,18 +633,37 @@ fn mend_one(
             Some(tree) => edits.set(place, Entry::tree(tree)),
             None => edits.remove(place),
         },
+        _ if is_in_the_way(repo, snapshot, place)? => edits.remove(place),
         _ if place.starts_with(&format!("{}/", layout::ARCHIVE)) => {
             return mend_archived(repo, snapshot, damage, edits);
         }
         _ if place.ends_with(&format!("/{}", layout::OPS)) => {
             let tree = snapshot.log_mended(place)?;
-            edits.set(place, Entry::tree(tree));
+            let entity = place.trim_end_matches(layout::OPS).trim_end_matches('/');
+            // git has no empty folders.
+            if tree == repo.empty_tree()? {
+                edits.remove(entity);
+            } else {
+                edits.set(place, Entry::tree(tree));
+            }
         }
         // A file that no record names.
         _ if layout::is_log(place) => edits.remove(place),
         _ => return mend_session(repo, snapshot, damage, edits),
     }
     Ok(true)
+}
+
+/// Tells whether a file stands where the branch has a folder of several entities.
+fn is_in_the_way(repo: &Repo, snapshot: &Snapshot<'_>, place: &str) -> Result<bool> {
+    let (top, below) = place.split_once('/').unwrap_or((place, ""));
+    let is_ours = match top {
+        layout::ARCHIVE => !below.contains('/'),
+        layout::ISSUES | layout::JOURNAL => below.is_empty(),
+        _ => false,
+    };
+    let entry = repo.entry_at(snapshot.tree(), place)?;
+    Ok(is_ours && entry.is_some_and(|entry| entry.kind != EntryKind::Tree))
 }
 
 /// Adds the edits that mend an active session; false where nothing does.

@@ -444,8 +444,15 @@ pub(super) fn refused((label, branch): (&str, &str), tip: &Oid, damaged: &[Flaw]
         0 => String::new(),
         more => format!("; and {more} more"),
     };
+    let tops = [
+        layout::FORMAT_FILE,
+        layout::ARCHIVE,
+        layout::ISSUES,
+        layout::JOURNAL,
+    ];
+    let is_path = |place: &str| place.contains('/') || tops.contains(&place);
     let one = |flaw: &Flaw| {
-        if flaw.session.contains('/') || flaw.session == layout::FORMAT_FILE {
+        if is_path(&flaw.session) {
             format!("{}: {}", flaw.session, flaw.what)
         } else {
             format!("session {}: {}", flaw.session, flaw.what)
@@ -453,7 +460,7 @@ pub(super) fn refused((label, branch): (&str, &str), tip: &Oid, damaged: &[Flaw]
     };
     let shown: Vec<String> = damaged.iter().take(SHOWN).map(one).collect();
     let place = damaged.first().map_or("", |flaw| flaw.session.as_str());
-    let path = if place.contains('/') || place == layout::FORMAT_FILE {
+    let path = if is_path(place) {
         place.to_owned()
     } else {
         format!("{}/{place}", layout::SESSIONS)

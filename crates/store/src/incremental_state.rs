@@ -142,7 +142,7 @@ fn keeps_logs(repo: &Repo, before: &Oid, after: &Oid, new: &[Operation]) -> Resu
     {
         return Ok(false);
     }
-    let own: BTreeSet<String> = new.iter().map(|op| format!("{}.log", op.op)).collect();
+    let own: BTreeSet<String> = new.iter().filter_map(stray::log_of).collect();
     let changed = repo.changed_paths(before.as_ref().map(|before| &before.id), &after.id)?;
     Ok(changed.iter().all(|path| own.contains(path)))
 }

@@ -88,9 +88,8 @@ pub(crate) fn record(path: &str) -> Option<(String, &str)> {
 /// Tells whether a folder of records is of the journal or of an issue.
 pub(crate) fn is_log(place: &str) -> bool {
     place
-        .split('/')
-        .next()
-        .is_some_and(|top| top == JOURNAL || top == ISSUES)
+        .split_once('/')
+        .is_some_and(|(top, _)| top == JOURNAL || top == ISSUES)
 }
 
 /// Tells whether a path is the state of an entity that this program does not know: whoever knows it computes it.

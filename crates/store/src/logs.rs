@@ -24,6 +24,10 @@ impl Snapshot<'_> {
         };
         let mut found = Vec::new();
         for (month, entry) in self.repo.list_tree(self.folder(layout::JOURNAL, &entry)?)? {
+            // A file of another name is not ours to read.
+            if entry.kind != EntryKind::Tree && !stray::is_month(&month) {
+                continue;
+            }
             let place = format!("{}/{}", layout::journal(&month), layout::OPS);
             let folder = self.folder(&layout::journal(&month), &entry)?;
             if let Some(ops) = self.repo.entry_at(folder, layout::OPS)? {
@@ -129,13 +133,13 @@ impl Snapshot<'_> {
             }
         }
         found.extend(self.strays_of_logs(known)?);
-        let mut empty = stray::without_records(self.repo, &self.tree)?;
+        let mut wrong = stray::misplaced(self.repo, &self.tree)?;
         for other in known {
-            let had = stray::without_records(other.repo, &other.tree)?;
-            empty.retain(|place| !had.contains(place));
+            let had = stray::misplaced(other.repo, &other.tree)?;
+            wrong.retain(|one| !had.contains(one));
         }
-        let empty = empty.into_iter();
-        found.extend(empty.map(|place| (place, "no record is in it".to_owned())));
+        let wrong = wrong.into_iter();
+        found.extend(wrong.map(|(place, what)| (place, what.to_owned())));
         Ok(found)
     }
 

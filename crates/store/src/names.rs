@@ -29,6 +29,7 @@ impl Names {
     /// Faults of a tree beyond those that `before` has at the same places too.
     pub(super) fn faults(&mut self, repo: &Repo, tree: &Oid, before: &[Oid]) -> Result<Vec<Fault>> {
         let mut found = Vec::new();
+        let empty = repo.empty_tree()?;
         let root = tree;
         let mut next = vec![(String::new(), tree.clone(), before.to_vec())];
         while let Some((path, tree, before)) = next.pop() {
@@ -55,7 +56,8 @@ impl Names {
                 let spelled = respelled(&path, &entry);
                 let path = format!("{path}{}", String::from_utf8_lossy(&entry.name));
                 let known = known.get(&entry.name).map_or(&[][..], Vec::as_slice);
-                match fault(&entry).or(spelled) {
+                let hollow = (entry.is_tree() && entry.id == empty).then_some(EMPTY);
+                match fault(&entry).or(spelled).or(hollow) {
                     Some(why) if !known.contains(&entry) => found.push((shown(&path), why)),
                     Some(_) => {}
                     None if entry.is_tree() => {
@@ -92,6 +94,9 @@ impl Names {
         Ok(())
     }
 }
+
+/// Fault of a folder without entries: git's index knows none, and any name would come in with one.
+const EMPTY: &str = "is an empty folder";
 
 fn fault(entry: &RawEntry) -> Option<&'static str> {
     match entry.mode.as_slice() {

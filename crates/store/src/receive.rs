@@ -164,9 +164,9 @@ fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
             continue;
         }
         if top == layout::SESSIONS {
-            let names = snapshot.session_names()?.into_iter();
-            let strange = names.filter(|name| SessionId::parse(name).is_err());
-            found.extend(strange.map(|name| format!("{top}/{name}")));
+            let paths = snapshot.session_paths()?.into_iter();
+            let strange = paths.filter(|(_, name)| SessionId::parse(name).is_err());
+            found.extend(strange.map(|(path, _)| path));
         } else if top == layout::ISSUES {
             let held = fanout_folder::entries(repo, Fanout::Names, &entry.id)?.into_iter();
             let strange = held.filter(|held| IssueId::parse(&held.name).is_none());

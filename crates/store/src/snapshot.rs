@@ -176,6 +176,12 @@ impl<'r> Snapshot<'r> {
 
     /// The names of everything that stands where sessions do, active and archived.
     pub fn session_names(&self) -> Result<Vec<String>> {
+        let paths = self.session_paths()?.into_iter();
+        Ok(paths.map(|(_, name)| name).collect())
+    }
+
+    /// Paths and names of everything that stands where sessions do.
+    pub(super) fn session_paths(&self) -> Result<Vec<(String, String)>> {
         let months = self.months()?.into_iter();
         let fanouts = months.map(|month| format!("{}/{month}", layout::ARCHIVE));
         let mut found = Vec::new();
@@ -183,7 +189,8 @@ impl<'r> Snapshot<'r> {
             if let Some(entry) = self.repo.entry_at(&self.tree, &path)? {
                 let held =
                     fanout_folder::entries(self.repo, Fanout::Names, self.folder(&path, &entry)?)?;
-                found.extend(held.into_iter().map(|held| held.name));
+                let held = held.into_iter();
+                found.extend(held.map(|held| (format!("{path}/{}", held.place), held.name)));
             }
         }
         Ok(found)
@@ -296,15 +303,13 @@ impl<'r> Snapshot<'r> {
     }
 
     fn months(&self) -> Result<Vec<String>> {
-        let Some(entry) = self.repo.entry_at(&self.tree, layout::ARCHIVE)? else {
+        let archive = self.repo.entry_at(&self.tree, layout::ARCHIVE)?;
+        let Some(archive) = archive.filter(|entry| entry.kind == EntryKind::Tree) else {
             return Ok(Vec::new());
         };
-        Ok(self
-            .repo
-            .list_tree(&entry.id)?
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect())
+        let held = self.repo.list_tree(&archive.id)?.into_iter();
+        let months = held.filter(|(_, entry)| entry.kind == EntryKind::Tree);
+        Ok(months.map(|(name, _)| name).collect())
     }
 
     /// The sessions that a code branch is bound to: several, where clones bound it apart.

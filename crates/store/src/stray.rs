@@ -4,7 +4,7 @@
 //!
 //! What only a newer program understands may name files in ways that this one does not know: then nothing is said.
 
-use super::loss::{Records, Unreadable, is_signature};
+use super::loss::is_signature;
 use super::{fanout_folder, layout};
 use loopx_base::failure::Result;
 use loopx_base::fanout::Fanout;
@@ -26,7 +26,10 @@ pub(super) fn all(
     if !state.is_understood() {
         return Ok(Vec::new());
     }
-    let (files, parts) = (named(state, operations), state.parts());
+    let (mut files, parts) = (named(state, operations), state.parts());
+    if repo.entry_at(folder, layout::VERSIONS)?.is_some() {
+        files.extend(operations.iter().flat_map(versions));
+    }
     let mut found = Vec::new();
     for (top, entry) in repo.list_tree(folder)? {
         match entry.kind {
@@ -35,10 +38,7 @@ pub(super) fn all(
                 found.extend(below.map(|path| format!("{top}/{path}")));
             }
             EntryKind::Tree if top == layout::LOGS => {
-                let records = Records::of(repo, Some(&Entry::tree(folder.clone())));
-                let records = records.map_err(Unreadable::failure)?;
-                let logs: BTreeSet<String> =
-                    records.names().filter_map(|name| log_of(name)).collect();
+                let logs: BTreeSet<String> = operations.iter().filter_map(log_of).collect();
                 let paths = repo.walk_blobs(&entry.id)?.into_iter();
                 let paths = paths.filter(|(path, _)| !logs.contains(path));
                 found.extend(paths.map(|(path, _)| format!("{top}/{path}")));
@@ -134,16 +134,19 @@ pub(super) fn keeps(repo: &Repo, before: &Oid, after: &Oid) -> Result<bool> {
     Ok(true)
 }
 
-/// Folders that have the name of an issue or of a month of the journal and hold no records, by their paths.
-pub(super) fn without_records(repo: &Repo, tree: &Oid) -> Result<Vec<String>> {
+/// Entries that have a name of this program's and are not what stands at such a place, by their paths, with the reason: a
+/// file in the place of a folder, and a folder of an issue or of a month of the journal without records.
+pub(super) fn misplaced(repo: &Repo, tree: &Oid) -> Result<Vec<(String, &'static str)>> {
+    const FILE: &str = "a file is in the place of a folder";
     let mut found = Vec::new();
-    for top in [layout::ISSUES, layout::JOURNAL] {
-        let Some(entry) = repo
-            .entry_at(tree, top)?
-            .filter(|entry| entry.kind == EntryKind::Tree)
-        else {
+    for top in [layout::ARCHIVE, layout::ISSUES, layout::JOURNAL] {
+        let Some(entry) = repo.entry_at(tree, top)? else {
             continue;
         };
+        if entry.kind != EntryKind::Tree {
+            found.push((top.to_owned(), FILE));
+            continue;
+        }
         let held: Vec<(String, Entry)> = match top {
             layout::ISSUES => {
                 let held = fanout_folder::entries(repo, Fanout::Names, &entry.id)?.into_iter();
@@ -154,13 +157,20 @@ pub(super) fn without_records(repo: &Repo, tree: &Oid) -> Result<Vec<String>> {
         for (name, entry) in held {
             let is_ours = match top {
                 layout::ISSUES => IssueId::parse(&name).is_some(),
-                _ => is_month(&name),
+                layout::JOURNAL => is_month(&name),
+                _ => true,
             };
-            if is_ours
-                && entry.kind == EntryKind::Tree
-                && repo.entry_at(&entry.id, layout::OPS)?.is_none()
-            {
-                found.push(format!("{top}/{name}"));
+            let path = format!("{top}/{name}");
+            if is_ours && entry.kind != EntryKind::Tree {
+                found.push((path, FILE));
+            } else if is_ours && top != layout::ARCHIVE {
+                match repo.entry_at(&entry.id, layout::OPS)? {
+                    None => found.push((path, "no record is in it")),
+                    Some(ops) if ops.kind != EntryKind::Tree => {
+                        found.push((format!("{path}/{}", layout::OPS), FILE));
+                    }
+                    Some(_) => {}
+                }
             }
         }
     }
@@ -179,24 +189,29 @@ pub(super) fn is_month(name: &str) -> bool {
         && digits(part, 1)
 }
 
-/// The log of the run that a record's file tells of.
-fn log_of(name: &str) -> Option<String> {
-    let (_, id) = name.strip_suffix(".json")?.split_once('-')?;
-    Some(format!("{id}.log"))
+/// The log of the run that an operation tells of, by its name among the logs.
+pub(super) fn log_of(op: &Operation) -> Option<String> {
+    matches!(op.event(), Some(Event::Ran { .. })).then(|| format!("{}.log", op.op))
+}
+
+/// Versions of a file that operations wrote or replaced. Older programs left those that were apart once.
+fn versions(op: &Operation) -> Vec<(String, Oid)> {
+    let artifacts = op
+        .writes
+        .iter()
+        .map(|(artifact, write)| (artifact.path(), write));
+    let others = op.others.iter().map(|(path, write)| (path.as_str(), write));
+    let mut found = Vec::new();
+    for (path, write) in artifacts.chain(others) {
+        let blobs = write.from.iter().chain(&write.to);
+        found.extend(blobs.map(|blob| (layout::version(path, blob), blob.clone())));
+    }
+    found
 }
 
 /// Test for a file that is neither a record nor a log, and has its place in the folder.
 fn is_named(files: &BTreeMap<String, Oid>, path: &str, blob: &Oid) -> bool {
-    let within = |folder: &str| {
-        path.strip_prefix(folder)
-            .is_some_and(|rest| rest.starts_with('/'))
-    };
-    // Named by their content: what requirements were written against, and versions that were apart once.
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_content = name.strip_suffix(".md").unwrap_or(name) == blob.to_string();
-    files.contains_key(path)
-        || path == layout::STATE
-        || is_content && (within(layout::BASES) || within(layout::VERSIONS))
+    path == layout::STATE || files.get(path) == Some(blob)
 }
 
 /// Test for a session that adds nothing which no record names, but for records and logs: what `before` had is not asked.
@@ -225,7 +240,12 @@ pub(super) fn adds_none(
             };
             let is_known = || -> Result<bool> {
                 let had = repo.entry_at(before, &path)?;
-                Ok(path.starts_with(layout::IMPORTED) && had.is_some_and(|had| had.id == blob))
+                let mut folders = [layout::IMPORTED, layout::BASES].into_iter();
+                let stays = |folder| {
+                    path.strip_prefix(folder)
+                        .is_some_and(|rest| rest.starts_with('/'))
+                };
+                Ok(folders.any(stays) && had.is_some_and(|had| had.id == blob))
             };
             if !parts.contains(&path) && !is_named(&files, &path, &blob) && !is_known()? {
                 return Ok(false);

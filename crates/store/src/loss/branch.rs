@@ -165,7 +165,10 @@ pub(crate) fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>>
             _ => repo.list_tree(&entry.id)?,
         };
         for (name, entry) in entries {
-            if entry.kind == EntryKind::Tree && repo.entry_at(&entry.id, layout::OPS)?.is_some() {
+            if entry.kind == EntryKind::Tree
+                && let Some(ops) = repo.entry_at(&entry.id, layout::OPS)?
+                && ops.kind == EntryKind::Tree
+            {
                 found.insert(format!("{top}/{name}"), entry);
             }
         }
