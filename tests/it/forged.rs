@@ -581,6 +581,20 @@ fn a_name_or_a_mode_that_deceives_is_refused_and_found() {
 }
 
 #[test]
+fn r11_no_record_writes_what_readers_take_for_a_sealed_archive() {
+    for path in ["ops.jsonl", "signatures.jsonl"] {
+        let all = world();
+        let blob = blob(&all, b"evil\n");
+        let saved = json!({"topic": "session", "kind": "saved", "needs": "0.2", "files": {path: {"from": null, "to": blob}}});
+        send(&all, &forged(&all, saved, &[]));
+        all.sync(0)
+            .fails_with(1)
+            .says("is no path of a session's file");
+        all.loopx(0, &["fsck", "--full"]).says("all whole").ok();
+    }
+}
+
+#[test]
 fn a_fresh_clone_of_a_branch_with_a_record_that_nobody_can_read_is_led_out() {
     for path in ["ops/1.json", "state.json"] {
         let mut all = world();

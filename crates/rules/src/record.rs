@@ -470,7 +470,16 @@ fn damaged(path: &str, why: &str) -> Failure {
 /// Tells whether a path can name a file of an entity's folder: below it, in none of the folders that the log
 /// keeps there itself.
 fn is_file_path(path: &str) -> bool {
-    const OURS: [&str; 6] = ["ops", "logs", "versions", "imported", "state.json", "state"];
+    const OURS: [&str; 8] = [
+        "ops",
+        "ops.jsonl",
+        "signatures.jsonl",
+        "logs",
+        "versions",
+        "imported",
+        "state.json",
+        "state",
+    ];
     let mut parts = path.split('/');
     let is_part = |part: &str| {
         let is_dots = part.bytes().all(|byte| byte == b'.');

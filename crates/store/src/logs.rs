@@ -133,8 +133,20 @@ impl Snapshot<'_> {
             }
         }
         found.extend(self.strays_of_logs(known)?);
-        let mut wrong = stray::misplaced(self.repo, &self.tree)?;
+        let folders = |of: &Snapshot<'_>| of.repo.entries(&of.tree, stray::FOLDERS);
+        let now = folders(self)?;
+        let mut wrong = Vec::new();
+        let before: Vec<_> = known
+            .iter()
+            .map(|other| folders(other))
+            .collect::<Result<_>>()?;
+        if !before.contains(&now) {
+            wrong = stray::misplaced(self.repo, &self.tree)?;
+        }
         for other in known {
+            if wrong.is_empty() {
+                break;
+            }
             let had = stray::misplaced(other.repo, &other.tree)?;
             wrong.retain(|one| !had.contains(one));
         }

@@ -84,7 +84,12 @@ pub(super) fn kept(op: &Operation) -> Vec<(String, Oid)> {
         .map(|blob| (format!("{}/{blob}.md", layout::BASES), blob.clone()))
         .collect();
     if let Some(Event::Imported { files, .. }) = op.event() {
-        let files = files.iter();
+        // No tree has a file and a folder of one name.
+        let is_below_file = |path: &str| {
+            let mut above = path.match_indices('/').map(|(at, _)| &path[..at]);
+            above.any(|above| files.contains_key(above))
+        };
+        let files = files.iter().filter(|(path, _)| !is_below_file(path));
         found.extend(
             files.map(|(path, blob)| (format!("{}/{path}", layout::IMPORTED), blob.clone())),
         );
@@ -134,12 +139,15 @@ pub(super) fn keeps(repo: &Repo, before: &Oid, after: &Oid) -> Result<bool> {
     Ok(true)
 }
 
+/// Folders in which each entry of a known name is a folder itself.
+pub(super) const FOLDERS: [&str; 3] = [layout::ARCHIVE, layout::ISSUES, layout::JOURNAL];
+
 /// Entries that have a name of this program's and are not what stands at such a place, by their paths, with the reason: a
 /// file in the place of a folder, and a folder of an issue or of a month of the journal without records.
 pub(super) fn misplaced(repo: &Repo, tree: &Oid) -> Result<Vec<(String, &'static str)>> {
     const FILE: &str = "a file is in the place of a folder";
     let mut found = Vec::new();
-    for top in [layout::ARCHIVE, layout::ISSUES, layout::JOURNAL] {
+    for top in FOLDERS {
         let Some(entry) = repo.entry_at(tree, top)? else {
             continue;
         };
