@@ -126,6 +126,7 @@ pub(crate) fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         policy_from: args.policy_from,
         branch: args.branch,
         onto: args.onto,
+        session: None,
     };
     let report = verify::verify(ctx, &request)?;
     if args.explain {

@@ -177,8 +177,12 @@ pub(super) fn bypassed(ctx: &Context, state: &State) -> Result<Vec<Bypassed>> {
     if state.stage < Stage::Build || state.branch.is_none() {
         return Ok(Vec::new());
     }
+    let request = verify::Request {
+        session: Some(state.id.clone()),
+        ..verify::Request::default()
+    };
     // What cannot be judged here is refused where it lands.
-    let Ok(report) = verify::verify(ctx, &verify::Request::default()) else {
+    let Ok(report) = verify::verify(ctx, &request) else {
         return Ok(Vec::new());
     };
     let errors = report.errors();

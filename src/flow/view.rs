@@ -214,7 +214,10 @@ pub(crate) fn status(ctx: &Context) -> Result<Status> {
     let snapshot = store.snapshot()?;
     let (session, _) = ctx.asked(&snapshot)?;
     let look = next::asked(ctx, &snapshot, &session)?;
-    let mut status = seen(ctx, &snapshot, &session, look)?;
+    let own = commits(ctx, &look.facts)?;
+    let bypassed = bypassed(ctx, &look.facts, own.as_deref().unwrap_or_default())?;
+    let mut status = seen(ctx, &snapshot, &session, (look, own))?;
+    status.bypassed = bypassed;
     // A reader takes a state at its word; of one that came past this program it is looked at.
     if let Some(what) = store.fault_since_known(&snapshot, &session)? {
         let mend = command!("fsck --repair");
@@ -225,13 +228,15 @@ pub(crate) fn status(ctx: &Context) -> Result<Status> {
     Ok(status)
 }
 
+/// The session as hooks ask for it, which say nothing of single commits: none is judged.
 pub(super) fn status_of(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     session: &Session,
 ) -> Result<Status> {
     let look = next::look(ctx, snapshot, session)?;
-    seen(ctx, snapshot, session, look)
+    let own = commits(ctx, &look.facts)?;
+    seen(ctx, snapshot, session, (look, own))
 }
 
 /// The findings, each with the answer that whoever asks may give: to let one stand is a person's word.
@@ -244,7 +249,12 @@ fn findings(facts: &Facts<'_>) -> Vec<FindingView> {
     all
 }
 
-fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -> Result<Status> {
+fn seen(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    (look, own): (Look, Option<Vec<Oid>>),
+) -> Result<Status> {
     let gates = gate::gates(look.facts.view());
     let blockers = blockers(&look, &gates);
     let Look {
@@ -260,7 +270,6 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
     let state = &facts.state;
     let claim = state.build.claim.as_ref();
     let code = facts.code.as_ref();
-    let own = commits(ctx, &facts)?;
     let has_worktree = worktree.is_some();
     let worktree = worktree.unwrap_or_default();
     Ok(Status {
@@ -304,7 +313,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         artifacts: state.artifacts.keys().copied().collect(),
         blank_artifacts: blank(view),
         open: open(state),
-        bypassed: bypassed(ctx, &facts, own.as_deref().unwrap_or_default())?,
+        bypassed: Vec::new(),
         commits: own.map(|own| own.len()),
         has_worktree,
         started: state.started.at.clone(),
@@ -439,10 +448,13 @@ fn holding(
     blockers
 }
 
+/// The number of own commits up to which `status` judges them; `finish` and `verify` judge any number.
+const MOST_JUDGED: usize = 200;
+
 /// Commits that no state of the session allowed, where a branch that policy protects would refuse them. Each commit that
 /// our hooks let pass names a state: nothing is judged where all do.
 fn bypassed(ctx: &Context, facts: &Facts<'_>, own: &[Oid]) -> Result<Vec<Bypassed>> {
-    if facts.policy.gates.protected.is_empty() {
+    if facts.policy.gates.protected.is_empty() || own.len() > MOST_JUDGED {
         return Ok(Vec::new());
     }
     for commit in own {
@@ -499,13 +511,13 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Tells whether a key shows whose word an operation is.
+    /// Basis on which it is known whose word an operation is.
     pub(crate) fn basis(&self, op: &OpId) -> Basis {
         Basis::of(self.signatures.get(op))
     }
 }
 
-/// Tells whether a key shows whose word an operation of a session is.
+/// Basis on which it is known whose word an operation of a session is.
 pub(crate) fn basis(ctx: &Context, id: &SessionId, op: &OpId) -> Result<Basis> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;

@@ -2,7 +2,7 @@
 //! D20, D21).
 
 use crate::support::Sandbox;
-use crate::support::landing::{self, at, make, push, serve};
+use crate::support::landing::{self, at, make, push, rev, serve};
 
 fn repository() -> Sandbox {
     Sandbox::once("", || {
@@ -15,8 +15,8 @@ fn repository() -> Sandbox {
     })
 }
 
-#[test]
-fn d19_finish_shows_a_commit_that_no_state_allowed() {
+/// A session `t` in the build on its branch, with a commit that was made in stage plan.
+fn early() -> Sandbox {
     let s = repository();
     s.git(&["switch", "--quiet", "-c", "t"]).ok();
     s.loopx(&["start", "--profile", "lite", "--id", "t", "Do t"])
@@ -29,6 +29,12 @@ fn d19_finish_shows_a_commit_that_no_state_allowed() {
     );
     s.write(".loopx/t/tasks.jsonl", "{\"id\":\"TASK-001\",\"title\":\"Do it\",\"convergence\":{\"criteria\":[\"it is there\"],\"verification\":{\"cmd\":[\"true\"]}}}\n");
     s.loopx(&["approve", "--enter"]).ok();
+    s
+}
+
+#[test]
+fn d19_finish_shows_a_commit_that_no_state_allowed() {
+    let s = early();
     s.loopx(&["run"]).ok();
     s.loopx(&["status"]).says("made in stage plan").ok();
     insta::assert_snapshot!(s.loopx(&["finish", "--yes"]).steady(), @"
@@ -98,4 +104,79 @@ fn d21_a_session_without_a_branch_is_reviewed_from_its_base() {
     next: git loopx start "Fix the timeout"
     --- exit 0
     "#);
+}
+
+#[test]
+fn r17_status_judges_the_session_that_it_shows_whatever_is_checked_out() {
+    let s = early();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.loopx(&["status"])
+        .says("main is checked out here, and the session is on t")
+        .says("made in stage plan")
+        .ok();
+    s.git(&["switch", "--quiet", "--detach", "main"]).ok();
+    s.loopx(&["status"]).says("made in stage plan").ok();
+}
+
+#[test]
+fn r18_status_judges_up_to_200_commits_and_verify_all() {
+    let s = early();
+    let many = |n: u32| {
+        let each = format!(
+            "i=0; while [ $i -lt {n} ]; do i=$((i+1)); git commit -q --no-verify --allow-empty -m more; done"
+        );
+        s.call("sh").args(&["-c", &each]).run().ok();
+    };
+    many(199);
+    s.loopx(&["status"]).says("made in stage plan").ok();
+    many(1);
+    let status = s.loopx(&["status"]);
+    assert!(!status.stderr.contains("made in stage plan"), "{status}");
+    status.ok();
+    s.loopx(&["verify"])
+        .fails_with(1)
+        .says("made in stage plan");
+}
+
+#[test]
+fn r27_a_commit_that_cannot_land_is_found_by_every_name_of_the_range() {
+    let s = early();
+    serve(&s);
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    let ranges = |s: &Sandbox, names: &[&str]| {
+        for name in names {
+            let judged = s.loopx(&["verify", &format!("main..{name}")]);
+            judged.fails_with(1).says("commit_without_state");
+        }
+    };
+    let head = rev(&s, "t");
+    ranges(&s, &["t", "HEAD", &head]);
+    at(&s, "t");
+    ranges(&s, &["t", "HEAD", &head]);
+    push(&s, &["loopx", "t"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    ranges(&s, &["t", "origin/t", &head]);
+    s.git(&["branch", "--quiet", "-D", "t"]).ok();
+    ranges(&s, &["origin/t", &head]);
+}
+
+#[test]
+fn r28_a_branch_whose_result_has_landed_is_asked_nothing() {
+    let s = early();
+    serve(&s);
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    at(&s, "main");
+    s.git(&["merge", "--quiet", "--squash", "t"]).ok();
+    let squash = make(&s, &[], "squash");
+    push(&s, &["loopx", "t"]).ok();
+    push(&s, &[&format!("{squash}:refs/heads/main")]).ok();
+    s.loopx(&["verify", "main..t"]).ok();
+    s.git(&["branch", "--quiet", "--force", "main", &squash])
+        .ok();
+    s.loopx(&["verify", "main..t"]).ok();
+    s.loopx(&["verify", "main..origin/t"]).ok();
+    s.git(&["switch", "--quiet", "t"]).ok();
+    s.loopx(&["verify", "main..HEAD"]).ok();
 }

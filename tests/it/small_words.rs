@@ -2,6 +2,7 @@
 //! leads on.
 
 use crate::support::drive::{Drive, ID};
+use crate::support::keys::{BOB, by, by_key, everybody};
 use crate::support::{LOOPX, Sandbox};
 use std::os::unix::fs::symlink;
 
@@ -158,4 +159,24 @@ fn d13_lines_that_nobody_committed_are_missed_in_a_linked_worktree_for_that() {
         "{status}"
     );
     status.says("is not on the branch here").says("commit -m");
+}
+
+#[test]
+fn r19_a_signed_request_for_changes_leads_to_the_key_that_is_listed() {
+    let signers = everybody();
+    let d = Drive::reviewing_with(&[
+        ("loopx.toml", "[review]\nsigned = true\n"),
+        ("loopx.signers", signers.as_str()),
+    ]);
+    let verdict = ["review", "--verdict", "request-changes", "--reason", "no"];
+    let signed = [&verdict[..], &["--sign"]].concat();
+    // Rita's key is not Bob's.
+    by_key(&d, BOB, "rita", &signed)
+        .fails_with(1)
+        .says("user.signingKey")
+        .says("signers check");
+    by(&d, BOB, &verdict)
+        .fails_with(1)
+        .says("give the verdict again, with --sign");
+    by(&d, BOB, &signed).ok();
 }

@@ -160,11 +160,11 @@ fn require_verdict(
     let checked = credentials.signatures.get(&op.op);
     let said = (&op.by, op.reason.as_ref());
     if let Some(mut blocker) = gate::verdict_signature(policy, said, checked) {
-        lead_to_key(&mut blocker, policy, (credentials, op));
         // Nobody who asked for changes is led to an approval.
         if !verdict.is_approval() {
             blocker.help = "give the verdict again, with --sign".into();
         }
+        lead_to_key(&mut blocker, policy, (credentials, op));
         return Err(refusal(blocker));
     }
     let given = after.verdict.as_ref().filter(|given| given.op == op.op);

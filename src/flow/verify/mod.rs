@@ -29,7 +29,7 @@ pub(crate) use sessions::Sessions;
 pub(crate) use span::Span;
 
 use super::context::Context;
-use super::upstream;
+use super::{landed, upstream};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::CommitInfo;
@@ -37,7 +37,7 @@ use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
 use loopx_rules::range_rules::{Finding, Head, Severity};
 use loopx_rules::session::{Ending, State};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// Arguments of `verify`.
@@ -48,6 +48,8 @@ pub(crate) struct Request {
     pub branch: Option<String>,
     /// The branch that is going to take the range.
     pub onto: Option<String>,
+    /// The session that is meant, before the session that the command line names.
+    pub session: Option<SessionId>,
 }
 
 /// Commits that were judged, and findings about them.
@@ -145,30 +147,50 @@ pub(crate) fn verify(ctx: &Context, request: &Request) -> Result<Report> {
     judge(ctx, &sessions, span, &policy)
 }
 
-/// The protected branch that takes what is on a branch whose session was archived: no session judges its commits any
-/// more, and what the branch would refuse is no less wrong for that.
+/// The protected branch that is to take the result of an archived session which the range has: no session judges those
+/// commits any more, and what the branch would refuse is no less wrong for that. Where the result has landed nothing is
+/// left to take.
 fn target_after_archive(
     ctx: &Context,
     sessions: &Sessions<'_>,
     span: &Span,
     policy: &Policy,
 ) -> Result<Option<String>> {
-    let Some(branch) = span.branch.as_deref().filter(|_| span.bound.is_none()) else {
-        return Ok(None);
-    };
-    if policy.gates.protected.is_empty() || policy.protects(branch) {
-        return Ok(None);
-    }
-    let was_bound = |state: &Rc<State>| {
-        let is_archived = matches!(state.ending, Some(Ending::Archived { .. }));
-        is_archived && state.branch.as_deref() == Some(branch)
-    };
-    if !sessions.finished()?.iter().any(was_bound) {
+    let repo = &ctx.repo;
+    let branch = span.branch.as_deref();
+    if span.bound.is_some()
+        || policy.gates.protected.is_empty()
+        || branch.is_some_and(|branch| policy.protects(branch))
+    {
         return Ok(None);
     }
-    let target = upstream::target(ctx, Some(branch), policy)?;
-    let target = target.map(|target| target.name);
-    Ok(target.filter(|target| policy.protects(target)))
+    let is_archived = |state: &Rc<State>| matches!(state.ending, Some(Ending::Archived { .. }));
+    let mut archived = sessions.finished()?;
+    archived.retain(is_archived);
+    match branch {
+        Some(_) => archived.retain(|state| state.branch.as_deref() == branch),
+        // A detached HEAD, an id and a branch of a remote name no branch here: the reviewed commits say whose it is.
+        None if !archived.is_empty() => {
+            let all: HashSet<Oid> = repo
+                .range(&span.head, &span.hidden, usize::MAX)?
+                .into_iter()
+                .collect();
+            let reviewed = |state: &Rc<State>| landing::approving(state)?.head.clone();
+            archived.retain(|state| reviewed(state).is_some_and(|head| all.contains(&head)));
+        }
+        None => {}
+    }
+    for state in archived {
+        let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
+        let Some(target) = target.filter(|target| policy.protects(&target.name)) else {
+            continue;
+        };
+        let landed = landed::landed(ctx, &state, policy)?;
+        if landed.is_none_or(|landed| landed.is_open()) {
+            return Ok(Some(target.name));
+        }
+    }
+    Ok(None)
 }
 
 /// The policy of a commit; the defaults where there is none.

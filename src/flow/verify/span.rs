@@ -38,9 +38,13 @@ pub(super) fn find(
     policy_from: Option<&Oid>,
 ) -> Result<Span> {
     let repo = &ctx.repo;
-    let wanted = match ctx.wanted() {
-        Some(name) => {
-            let id = naming::find(sessions.newest(), name)?;
+    let named = match (&request.session, ctx.wanted()) {
+        (Some(id), _) => Some(id.clone()),
+        (None, Some(name)) => Some(naming::find(sessions.newest(), name)?),
+        (None, None) => None,
+    };
+    let wanted = match named {
+        Some(id) => {
             let found = sessions.now(&id)?;
             Some(found.ok_or_else(|| naming::unknown(sessions.newest(), &id))?)
         }
