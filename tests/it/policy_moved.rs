@@ -84,7 +84,7 @@ fn status_says_what_a_policy_that_moved_misses_before_the_push_does() {
     s.loopx(&["build", "--report", "execution=complete", "--reason", "x"])
         .ok();
     s.loopx(&["approve", "--to", "review"])
-        .says("the policy of main has moved")
+        .says("the policy of main has changed")
         .ok();
     let entered = s.loopx(&["--json", "review"]).json();
     assert_eq!(entered["policy_moved"]["target"], "main");

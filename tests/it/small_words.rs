@@ -40,9 +40,9 @@ fn d10_a_second_import_says_only_what_is_new() {
         "# auth Specification\n\n## Purpose\n\nSigning in of people who have an account here.\n\n## Requirements\n\n### Requirement: Sign in\nThe system SHALL ask.\n\n#### Scenario: Ask\n- **WHEN** somebody comes\n- **THEN** it asks\n",
     );
     let first = s.loopx(&["import", "openspec"]);
-    assert!(first.stdout.contains("left where it is"), "{first}");
+    assert!(first.stdout.contains("left in place"), "{first}");
     let second = s.loopx(&["import", "openspec"]);
-    assert!(!second.stdout.contains("left where it is"), "{second}");
+    assert!(!second.stdout.contains("left in place"), "{second}");
     second.says("0 copied").says("list --all").ok();
 }
 
