@@ -28,17 +28,8 @@ impl Repo {
         }
         // It alone looks at packs, and not at loose files, before it writes; and leaves a pack.
         let args = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"];
-        self.clear_abandoned_imports();
-        let before = self.crash_reports();
-        let ended = self.git.run(args).stdin(stream).capture()?.ok();
-        if ended.is_err() {
-            self.clear_abandoned_imports();
-            let reports = self.crash_reports().into_iter();
-            for report in reports.filter(|report| !before.contains(report)) {
-                drop(std::fs::remove_file(report));
-            }
-        }
-        ended?;
+        self.finish_abandoned_imports();
+        self.git.run(args).stdin(stream).capture()?.ok()?;
         self.inner.look_again()?;
         for id in &ids {
             self.require_readable(id)?;

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 /// A push that nobody wrote to for so long is dead. `git gc` waits for two weeks.
 const DEAD: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Time from the mark of a fast-import to the index of its pack, at most: git renames three files between them.
+/// Time from the mark of a fast-import to the index of its pack: git renames two files between them. Where a disk is
+/// slower, the pack gets its index twice.
 const IMPORTED: Duration = Duration::from_secs(2);
 
 /// A file of ours is written in one breath, but its process may be stopped, or the machine asleep.
@@ -37,29 +38,25 @@ impl Repo {
             .map_or_else(Vec::new, |objects| named(objects, &QUARANTINES, true));
         let mut all = [quarantines, packs].concat();
         all.retain(|path| is_dead(path));
-        let imports = self.unfinished_imports().into_iter();
-        all.extend(imports.filter(|path| {
-            let meta = fs::symlink_metadata(path);
-            meta.is_ok_and(|meta| is_old(&meta, IMPORTED))
-        }));
         all.sort();
         all
     }
 
-    /// Takes away what a fast-import left that was cut off before its pack had an index: the mark by which it keeps the
-    /// pack, and the pack, which no index names. Their names follow from the content, and git writes over none: the same
-    /// objects could never be written again. One that may still be at work is waited for.
-    pub fn clear_abandoned_imports(&self) {
+    /// Finishes what a fast-import left that was cut off behind its mark, the `.keep` file of its pack. Names follow from
+    /// the content, and git writes over no file: the same objects could never be written again. A mark without its pack is
+    /// taken away; a pack without its index gets it, whoever began it: that loses nothing. An import that may still be at
+    /// work is waited for.
+    pub fn finish_abandoned_imports(&self) {
         let began = Instant::now();
         loop {
             let left = self.unfinished_imports();
-            let is_at_work = |path: &PathBuf| {
-                let meta = fs::symlink_metadata(path);
+            let (young, old): (Vec<_>, Vec<_>) = left.into_iter().partition(|keep| {
+                let meta = fs::symlink_metadata(keep);
                 meta.is_ok_and(|meta| !is_old(&meta, IMPORTED))
-            };
-            let (young, old): (Vec<_>, Vec<_>) = left.into_iter().partition(is_at_work);
-            for path in old {
-                drop(fs::remove_file(path));
+            });
+            for pack in old.iter().map(|keep| keep.with_extension("pack")) {
+                let words = ["index-pack".as_ref(), pack.as_os_str()];
+                drop(self.git.run(words).capture());
             }
             if young.is_empty() || began.elapsed() > IMPORTED * 2 {
                 return;
@@ -68,7 +65,7 @@ impl Repo {
         }
     }
 
-    /// Marks and packs of a fast-import whose packs have no index.
+    /// Marks of a fast-import whose packs are there and have no index. Takes marks without packs away.
     fn unfinished_imports(&self) -> Vec<PathBuf> {
         const MARK: &str = "fast-import";
         let mut left = Vec::new();
@@ -77,19 +74,15 @@ impl Repo {
             if !is_mark || keep.with_extension("idx").exists() {
                 continue;
             }
-            let text = fs::read_to_string(&keep);
-            if text.is_ok_and(|text| MARK.starts_with(text.trim_end())) {
-                let pack = keep.with_extension("pack");
-                left.extend(pack.exists().then_some(pack));
+            let text = fs::read_to_string(&keep).unwrap_or_default();
+            let is_there = keep.with_extension("pack").exists();
+            if is_there && text.trim_end() == MARK {
                 left.push(keep);
+            } else if !is_there && !text.is_empty() && MARK.starts_with(text.trim_end()) {
+                drop(fs::remove_file(&keep));
             }
         }
         left
-    }
-
-    /// Reports that a fast-import of ours wrote where it failed; the failure itself is told.
-    pub fn crash_reports(&self) -> Vec<PathBuf> {
-        named(&self.git_dir(), &["fast_import_crash_"], false)
     }
 
     /// Files that a killed process of ours was writing in this worktree, or in the git dir.
