@@ -56,6 +56,32 @@ fn d19_finish_shows_a_commit_that_no_state_allowed() {
 }
 
 #[test]
+fn f24_edits_that_the_merge_would_overwrite_are_put_aside_first() {
+    let s = Sandbox::new();
+    s.commit_file("a.txt", "one\n", "first").ok();
+    s.commit_file("b.txt", "one\n", "second").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "t"]).ok();
+    s.loopx(&["start", "--quick", "--id", "t", "Do t"]).ok();
+    s.commit_file("a.txt", "two\n", "code").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    let next = || s.loopx(&["-s", "t", "next"]).ok();
+    s.write("b.txt", "edited\n");
+    assert!(next().contains("git merge t"), "{}", next());
+    s.write("a.txt", "edited\n");
+    let stash = next();
+    assert!(stash.contains("git stash push"), "{stash}");
+    assert!(stash.contains("a.txt"), "{stash}");
+    assert!(!stash.contains("b.txt"), "{stash}");
+    s.git(&["merge", "t"]).fails_with(1);
+    s.git(&["stash", "push", "--quiet", "--", "a.txt"]).ok();
+    assert!(next().contains("git merge t"), "{}", next());
+    s.git(&["merge", "t"]).ok();
+}
+
+#[test]
 fn d20_a_squash_without_its_reviewed_commits_names_their_push() {
     let s = repository();
     serve(&s);

@@ -1,6 +1,6 @@
 //! The code of an archived session on its way to the target: where it comes from, and what is left to land.
 
-use super::worktree::in_the_way;
+use super::worktree::{in_the_way, in_the_way_of_merge};
 use crate::flow::checks;
 use crate::flow::context::Context;
 use crate::flow::landed::{self, Landed, found, landed};
@@ -159,10 +159,13 @@ pub(super) fn unlanded(
     let switch = || Hint::git(format!("switch {}", loopx_base::shell_word(&target)));
     let way = (!is_here && elsewhere.is_none()).then(switch);
     // An archive has looked at the files that it changes, and does not pay for a look at all others: whoever asks does.
-    let in_the_way = if way.is_some() && ctx.is_reading() {
-        in_the_way(ctx, ctx.code_for(None)?.as_ref(), &tip)?
-    } else {
-        Vec::new()
+    let in_the_way = match (&way, is_here, ctx.is_reading()) {
+        (Some(_), _, true) => in_the_way(ctx, ctx.code_for(None)?.as_ref(), &tip)?,
+        (None, true, true) => match ctx.repo.find_ref(&format!("refs/heads/{source}"))? {
+            Some(merged) => in_the_way_of_merge(ctx, ctx.code_for(None)?.as_ref(), &merged)?,
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
     };
     Ok(Some(Unlanded {
         target,

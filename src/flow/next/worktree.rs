@@ -160,20 +160,44 @@ pub(super) fn marked(top: &Path, open: &[Uncommitted]) -> Result<Vec<Uncommitted
     Ok(found)
 }
 
-/// The uncommitted files that HEAD and a commit have in two versions: git overwrites them neither by a switch nor by a
-/// merge (git-switch(1), git-merge(1)).
+/// The uncommitted files that HEAD and a commit have in two versions: git does not overwrite them by a switch
+/// (git-switch(1)).
 pub(super) fn in_the_way(
     ctx: &Context,
     code: Option<&CodeFacts>,
     commit: &Oid,
 ) -> Result<Vec<Uncommitted>> {
+    let head = ctx.head()?.commit;
+    overwritten(ctx, code, (head.as_ref(), commit))
+}
+
+/// The uncommitted files that a commit has otherwise than the merge base of HEAD and the commit: git does not overwrite
+/// them by a merge (git-merge(1)).
+pub(super) fn in_the_way_of_merge(
+    ctx: &Context,
+    code: Option<&CodeFacts>,
+    commit: &Oid,
+) -> Result<Vec<Uncommitted>> {
+    let base = match ctx.head()?.commit {
+        Some(head) => ctx.repo.merge_base(&head, commit)?,
+        None => None,
+    };
+    overwritten(ctx, code, (base.as_ref(), commit))
+}
+
+/// The uncommitted files that two commits have in two versions.
+fn overwritten(
+    ctx: &Context,
+    code: Option<&CodeFacts>,
+    (from, to): (Option<&Oid>, &Oid),
+) -> Result<Vec<Uncommitted>> {
     let open = code.map_or(&[][..], |code| &code.uncommitted);
     let (Some(top), false) = (ctx.repo.work_dir(), open.is_empty()) else {
         return Ok(Vec::new());
     };
-    let there = ctx.repo.commit_info(commit)?.tree;
-    let here = match ctx.head()?.commit {
-        Some(head) => Some(ctx.repo.commit_info(&head)?.tree),
+    let there = ctx.repo.commit_info(to)?.tree;
+    let here = match from {
+        Some(from) => Some(ctx.repo.commit_info(from)?.tree),
         None => None,
     };
     let changed = ctx.repo.changed_paths(here.as_ref(), &there)?;

@@ -182,7 +182,7 @@ pub struct Unlanded {
     pub elsewhere: Option<String>,
     /// The command that goes to the target; nothing where it is checked out.
     pub way: Option<Hint>,
-    /// Files with edits that this command would overwrite.
+    /// Files with edits that the way to the target would overwrite, or the merge where the target is checked out.
     pub in_the_way: Vec<Uncommitted>,
 }
 

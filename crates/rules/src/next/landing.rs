@@ -97,7 +97,11 @@ pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
             in_the_way: unlanded.in_the_way.clone(),
             ..worktree.clone()
         };
-        return stash(&worktree, &format!("the switch to {target}"));
+        let overwrites = match unlanded.way {
+            Some(_) => format!("the switch to {target}"),
+            None => format!("`git merge {}`", shell_word(source)),
+        };
+        return stash(&worktree, &overwrites);
     }
     let lost = unlanded.lost.clone();
     match (&unlanded.way, lost) {
