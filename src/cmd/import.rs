@@ -250,8 +250,16 @@ fn text(report: &Report, ui: &mut Ui) {
         change_lines(change, would, ui);
     }
     overlaps(report, ui);
-    // What an earlier run said of the same tree is not said again.
+    // What an earlier run said of the same tree is not said again, but for how much there is to see.
     if new == 0 && !report.changes.iter().any(|change| is_news(&change)) {
+        if !report.strays.is_empty() {
+            let files = counted(report.strays.len(), "file");
+            let all = command!("import openspec --json");
+            ui.out(format!(
+                "{files} that are neither spec nor change stay in place; to see all: {}",
+                ui.command(&all)
+            ));
+        }
         ui.hint(command!("list --all"));
         return;
     }

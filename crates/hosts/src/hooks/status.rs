@@ -6,8 +6,9 @@
 use super::manager::Manager;
 use super::{Aside, Event, Found, GitVersion, Saved, SetAt, Wired};
 use loopx_base::hint::{Hint, command};
+use loopx_base::shell_word;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Setting of the local configuration under our name for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,14 +331,19 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
     }
 }
 
+/// A path as a person types it in a shell.
+fn typed(path: &Path) -> String {
+    shell_word(&path.display().to_string())
+}
+
 /// Command that makes a dead hook fire again.
 fn repair(facts: &WorktreeEvent, mode: RowMode) -> Hint {
     if let (RowMode::None, Some(main)) = (mode, &facts.in_main) {
         let folder = facts.dir.strip_prefix(&facts.worktree);
-        let folder = folder.unwrap_or(&facts.dir).display();
-        let main = main.display();
+        let hook = folder.unwrap_or(&facts.dir).join(facts.event.name());
+        let (main, hook) = (typed(main), typed(&hook));
         return format!(
-            "git -C {main} add {folder} && git -C {main} commit -m \"Ask git loopx\"  (and have that commit on the branch here)"
+            "git -C {main} add {hook} && git -C {main} commit -m \"Ask git loopx\" -- {hook}  (and have that commit on the branch here)"
         )
         .into();
     }
