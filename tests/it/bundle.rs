@@ -134,7 +134,7 @@ fn what_is_no_exported_session_is_refused() {
     other
         .loopx(&["import", "bundle", all.to_str().expect("UTF-8")])
         .fails_with(1)
-        .says("0 sessions");
+        .says("one session in it, found 0");
     // One that brings more than its session.
     s.git(&["update-ref", &format!("refs/loopx/export/{ID}"), "loopx"])
         .ok();

@@ -72,9 +72,12 @@ fn g5_a_second_folder_of_one_session_is_refused_and_signed_by_nobody() {
         let few = if format == "sha1" { paths.len() } else { 1 };
         for path in paths.into_iter().take(few) {
             copy(&s, &good, &path);
-            refused(&s, &["loopx"], "sessions_invalid").says("once more");
+            refused(&s, &["loopx"], "sessions_invalid").says("is a copy of the session of");
             let found = s.loopx(&["fsck"]).fails_with(1);
-            assert!(found.stdout.contains("once more"), "{path}: {found}");
+            assert!(
+                found.stdout.contains("is a copy of the session of"),
+                "{path}: {found}"
+            );
             s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
         }
         // Where nobody looked at the branch, the copy is still signed by nobody.
@@ -101,7 +104,9 @@ fn g5_a_second_folder_of_one_session_is_refused_and_signed_by_nobody() {
         copy(&s, "loopx", "sessions/other");
         let repair = s.loopx(&["fsck", "--repair"]);
         assert!(matches!(repair.code, Some(1 | 70)), "{repair}");
-        s.loopx(&["fsck"]).fails_with(1).says("once more");
+        s.loopx(&["fsck"])
+            .fails_with(1)
+            .says("is a copy of the session of");
     }
 }
 
@@ -118,7 +123,7 @@ fn g5_an_archived_session_does_not_come_back_beside_itself() {
     let good = tip(&s);
     for path in ["sessions/demo", "sessions/again"] {
         copy(&s, &active, path);
-        refused(&s, &["loopx"], "sessions_invalid").says("once more");
+        refused(&s, &["loopx"], "sessions_invalid").says("is a copy of the session of");
         s.git(&["update-ref", "refs/heads/loopx", &good]).ok();
     }
     s.git(&["switch", "--quiet", "-c", "next", "main"]).ok();

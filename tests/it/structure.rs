@@ -139,3 +139,47 @@ fn every_test_file_is_declared() {
         }
     }
 }
+
+/// Words that stand for a noun that a reader has not met yet.
+const NO_NOUNS: [&str; 19] = [
+    "All that", "As many", "How", "It", "Its", "Nobody", "One", "So many", "The same", "They",
+    "Those", "True", "What", "When", "Where", "Whether", "Which", "Who", "Whoever",
+];
+
+/// A7: the first line of a doc says a noun. Texts of the help are sentences about options, and say it otherwise.
+#[test]
+fn a7_no_doc_begins_with_a_pronoun_or_a_question() {
+    let mut found = Vec::new();
+    for folder in ["src", "crates", "tests", "benches"] {
+        for path in sources::rust_files(folder) {
+            let text = sources::text(&path);
+            // A declaration of arguments ends with its brace at the left; its docs stand above it and in it.
+            let (mut is_help, mut is_behind) = (false, false);
+            let mut first: Option<String> = None;
+            for (number, line) in text.lines().enumerate() {
+                let arguments = ["Args", "Subcommand", "Parser", "ValueEnum"];
+                is_help |= line.starts_with("#[derive(")
+                    && arguments.iter().any(|derived| line.contains(derived));
+                is_help &= !line.starts_with('}');
+                let doc = line.trim_start();
+                let doc = doc.strip_prefix("///").or(doc.strip_prefix("//!"));
+                let Some(doc) = doc else {
+                    found.extend(first.take().filter(|_| !is_help));
+                    is_behind = false;
+                    continue;
+                };
+                if std::mem::replace(&mut is_behind, true) {
+                    continue;
+                }
+                let doc = doc.trim_start();
+                let begins = |word: &&&str| {
+                    let rest = doc.strip_prefix(**word);
+                    rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+                };
+                let word = NO_NOUNS.iter().find(begins);
+                first = word.map(|word| format!("{}:{}: {word}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}

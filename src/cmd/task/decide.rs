@@ -215,7 +215,7 @@ impl Typed<'_> {
         ))
     }
 
-    /// One value of two that may be given. Refuses two that differ.
+    /// Takes the value that was given of two that may be. Refuses two that differ.
     fn only<T: PartialEq>(
         &self,
         said: Option<T>,

@@ -16,13 +16,13 @@ pub(crate) fn at_each_width(shown: impl Fn(&str) -> String) -> String {
     out
 }
 
-/// What a call shows in a locale that has every character.
+/// Output of a call in a locale that has every character.
 pub(crate) fn shown(call: Call<'_>, columns: &str) -> String {
     let call = call.env("COLUMNS", columns).env("LC_ALL", "C.UTF-8");
     call.run().ok()
 }
 
-/// What a command shows at each width.
+/// Outputs of a command at each width.
 pub(crate) fn screens(s: &Sandbox, args: &[&str], locale: &str) -> String {
     at_each_width(|columns| {
         let call = s.call(LOOPX).args(args).env("COLUMNS", columns);
@@ -42,7 +42,7 @@ pub(crate) fn status_as(s: &Sandbox, args: &[&str]) -> String {
     screens(s, args, "C.UTF-8")
 }
 
-/// No line is wider than the screen, but those with a command or a name that no space breaks.
+/// Asserts that no line is wider than the screen, but those with a command or a name that no space breaks.
 #[track_caller]
 fn fits(s: &Sandbox, args: &[&str]) {
     for columns in WIDTHS {
@@ -56,7 +56,7 @@ fn fits(s: &Sandbox, args: &[&str]) {
     }
 }
 
-/// What a terminal shows of a command at each width; nothing where there is no script(1), which is the terminal.
+/// Screens of a terminal that shows a command at each width; nothing where there is no script(1), which is the terminal.
 #[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
 pub(crate) fn terminals(s: &Sandbox, line: &str) -> Option<String> {
     let typed = |line: &str, columns: &str| {

@@ -53,7 +53,7 @@ fn git_version(text: &str) -> String {
     out
 }
 
-/// What git relays from a server, without the spaces by which it clears the rest of a line.
+/// Text with the lines that git relays from a server, without the spaces by which it clears the rest of a line.
 fn remote_lines(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         if line.starts_with("remote:") {

@@ -112,12 +112,12 @@ pub trait Objects {
     fn met(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>>;
     /// Lists the differences between two trees.
     fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>>;
-    /// Tells whether the merge of two commits gives this tree.
+    /// Verdict on the claim that the merge of two commits gives this tree.
     fn merge(&self, ours: &Oid, theirs: &Oid, tree: &Oid, depth: Depth) -> Result<Merge>;
     /// The paths, but for these, that merging two commits gives otherwise than it would without what the second one has
     /// at these paths since they met: git carries a change to where the first one renamed its file.
     fn carried(&self, ours: &Oid, theirs: &Oid, changed: &BTreeSet<String>) -> Result<Vec<String>>;
-    /// Tells whether the pick of a commit onto another one gives this tree.
+    /// Verdict on the claim that the pick of a commit onto another one gives this tree.
     fn pick(&self, pick: &Oid, onto: &Oid, tree: &Oid) -> Result<Merge>;
     /// The sessions that a commit names, which proves nothing.
     fn named(&self, commit: &Oid) -> Result<Vec<SessionId>>;
