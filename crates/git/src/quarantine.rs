@@ -78,7 +78,7 @@ impl Repo {
             let is_there = keep.with_extension("pack").exists();
             if is_there && text.trim_end() == MARK {
                 left.push(keep);
-            } else if !is_there && !text.is_empty() && MARK.starts_with(text.trim_end()) {
+            } else if !is_there && MARK.starts_with(text.trim_end()) {
                 drop(fs::remove_file(&keep));
             }
         }
