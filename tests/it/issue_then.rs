@@ -123,7 +123,7 @@ fn an_issue_at_a_moment_has_the_fields_of_that_moment() {
     assert!(
         error["message"]
             .as_str()
-            .is_some_and(|text| text.contains("was not there")),
+            .is_some_and(|text| text.contains("did not exist")),
         "{error}"
     );
     refused(

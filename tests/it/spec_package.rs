@@ -566,7 +566,7 @@ fn the_figures_of_a_package_are_the_scores_of_its_gate() {
     // The figures are of a hundred, and nobody says otherwise of what is computed.
     let refused = s.error(2, &["task", "decide", "TEN", "--figures"]);
     assert!(
-        refused["message"].to_string().contains("a scale of 10"),
+        refused["message"].to_string().contains("a scale up to 10"),
         "{refused}"
     );
     let refused = s.error(

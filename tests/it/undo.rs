@@ -177,7 +177,7 @@ fn what_came_after_an_undo_keeps_it_from_coming_back() {
     d.does(&["plan", "--architect", "iterate", "--reason", "no"]);
     let refused = d.refuses(&["redo"]).is("redo_overtaken", &[]);
     let refused = refused
-        .names("`plan-review` of ")
+        .names("`plan-review` by ")
         .names("came after the undo");
     assert!(refused.help.starts_with("git loopx -s demo log"));
     // That one was undone itself: it comes back, and what was before it still does not.

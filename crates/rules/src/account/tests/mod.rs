@@ -240,7 +240,7 @@ fn g2_an_old_tree_is_no_squash_of_it() {
     let account = judge(&world, &fix, &bare, &all);
     assert_eq!(letters(&account), "-");
     assert!(
-        first_why(&account).contains("in conflict"),
+        first_why(&account).contains("conflict with"),
         "{}",
         first_why(&account)
     );
@@ -317,7 +317,7 @@ fn g4_what_the_review_did_not_show_does_not_land() {
     let account = judge(&world, &main, &two, &all);
     assert_eq!(letters(&account), "-F");
     assert!(
-        first_why(&account).contains("began above"),
+        first_why(&account).contains("began after"),
         "{}",
         first_why(&account)
     );
@@ -493,7 +493,7 @@ fn a_verdict_that_cannot_be_used_says_why() {
         (|c| c.verdict = None, "no verdict"),
         (
             |c| verdict(c).onto = Some("release".into()),
-            "about `release`",
+            "about the branch `release`",
         ),
         (|c| verdict(c).tree = oid('a', 0), "uncommitted work"),
         (
