@@ -21,7 +21,7 @@ use std::path::PathBuf;
 const LARGE: u64 = 64 << 10;
 
 /// Number of claims that stay beside those that are asked for: in another session their leases have ended, or still run.
-/// What is forgotten is watched anew.
+/// A claim that was forgotten is watched anew.
 const KEPT: usize = 1_000;
 
 /// The claims of a session or of the backlog as this clone watched them.

@@ -42,47 +42,52 @@ impl Repo {
         all
     }
 
-    /// Finishes what a fast-import left that was cut off behind its mark, the `.keep` file of its pack. Names follow from
+    /// Finishes the work of a fast-import that was cut off behind its mark, the `.keep` file of its pack. Names follow from
     /// the content, and git writes over no file: the same objects could never be written again. A mark without its pack is
     /// taken away; a pack without its index gets it, whoever began it: that loses nothing. An import that may still be at
     /// work is waited for.
     pub fn finish_abandoned_imports(&self) {
         let began = Instant::now();
         loop {
-            let left = self.unfinished_imports();
-            let (young, old): (Vec<_>, Vec<_>) = left.into_iter().partition(|keep| {
-                let meta = fs::symlink_metadata(keep);
-                meta.is_ok_and(|meta| !is_old(&meta, IMPORTED))
-            });
-            for pack in old.iter().map(|keep| keep.with_extension("pack")) {
-                let words = ["index-pack".as_ref(), pack.as_os_str()];
-                drop(self.git.run(words).capture());
+            let mut is_at_work = false;
+            for mark in self.marks_without_index() {
+                let pack = mark.with_extension("pack");
+                let meta = fs::symlink_metadata(&mark);
+                if meta.is_ok_and(|meta| !is_old(&meta, IMPORTED)) {
+                    is_at_work = true;
+                } else if pack.exists() {
+                    let words = ["index-pack".as_ref(), pack.as_os_str()];
+                    drop(self.git.run(words).capture());
+                } else {
+                    drop(fs::remove_file(&mark));
+                }
             }
-            if young.is_empty() || began.elapsed() > IMPORTED * 2 {
+            if !is_at_work || began.elapsed() > IMPORTED * 2 {
                 return;
             }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// Marks of a fast-import whose packs are there and have no index. Takes marks without packs away.
-    fn unfinished_imports(&self) -> Vec<PathBuf> {
+    /// Marks of a fast-import whose packs have no index. A mark that was cut off itself has no pack yet: a shorter text
+    /// beside a pack is somebody else's.
+    fn marks_without_index(&self) -> Vec<PathBuf> {
         const MARK: &str = "fast-import";
-        let mut left = Vec::new();
-        for keep in named(&self.pack_dir(), &["pack-"], false) {
-            let is_mark = keep.extension().is_some_and(|end| end == "keep");
-            if !is_mark || keep.with_extension("idx").exists() {
-                continue;
+        let mut marks = named(&self.pack_dir(), &["pack-"], false);
+        marks.retain(|mark| {
+            if mark.extension().is_none_or(|end| end != "keep")
+                || mark.with_extension("idx").exists()
+            {
+                return false;
             }
-            let text = fs::read_to_string(&keep).unwrap_or_default();
-            let is_there = keep.with_extension("pack").exists();
-            if is_there && text.trim_end() == MARK {
-                left.push(keep);
-            } else if !is_there && MARK.starts_with(text.trim_end()) {
-                drop(fs::remove_file(&keep));
-            }
-        }
-        left
+            let text = fs::read_to_string(mark);
+            let is_there = mark.with_extension("pack").exists();
+            text.is_ok_and(|text| match text.trim_end() {
+                MARK => true,
+                part => !is_there && MARK.starts_with(part),
+            })
+        });
+        marks
     }
 
     /// Files that a killed process of ours was writing in this worktree, or in the git dir.
