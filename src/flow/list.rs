@@ -11,7 +11,7 @@ use loopx_base::id::{Person, SessionId};
 use loopx_rules::next::{Next, Waits};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Stage;
-use loopx_store::{Snapshot, Summary};
+use loopx_store::{KnownQuestions, Snapshot, Summary};
 use serde::Serialize;
 
 /// Sessions whose gates are looked at: of more than these, those that were touched last.
@@ -196,6 +196,7 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
     let mut order: Vec<usize> = (0..sessions.len()).collect();
     order.sort_by(|one, other| sessions[*other].touched.cmp(&sessions[*one].touched));
     let most = if request.waiting { usize::MAX } else { LOOKED };
+    let mut known = KnownQuestions::of(&ctx.repo);
     for at in order.into_iter().take(most) {
         let one = &mut sessions[at];
         if one.damage.is_some() || matches!(one.ending, Some(Ending::Abandoned { .. })) {
@@ -213,7 +214,8 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
             continue;
         };
         one.judged = true;
-        one.questions = outline::open_questions_of(snapshot, &session).unwrap_or_default();
+        one.questions =
+            outline::open_questions_of(&mut known, snapshot, &session).unwrap_or_default();
         one.missing = Some(view::held(&look).len());
         one.to_write = look.advised.next == Next::Write;
         let next = look.advised.command().cloned();
@@ -224,6 +226,7 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
         };
         one.waits = look.advised.waiting().cloned();
     }
+    known.keep();
 }
 
 /// The target that has not got what was archived, as far as that can be said.

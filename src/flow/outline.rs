@@ -11,7 +11,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::contract::Asked;
 use loopx_rules::gate;
 use loopx_rules::headings;
-use loopx_rules::note::{Note, open_questions};
+use loopx_rules::note::{Note, OpenQuestion, open_questions};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::outline;
 use loopx_rules::outline::explore::{Explored, references};
@@ -24,7 +24,7 @@ use loopx_rules::task::node::TaskId;
 use loopx_rules::task::status::Status;
 use loopx_rules::texts::Texts;
 use loopx_spec::Finding;
-use loopx_store::{Session, Snapshot};
+use loopx_store::{KnownQuestions, Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -43,31 +43,46 @@ pub(crate) struct Question {
     pub text: String,
 }
 
+impl From<OpenQuestion> for Question {
+    fn from(asked: OpenQuestion) -> Self {
+        Question {
+            number: asked.seq,
+            by: asked.by.to_string(),
+            text: asked.text,
+        }
+    }
+}
+
 /// The questions among some records that nobody has answered.
 pub(super) fn questions(ops: &[Operation]) -> Vec<Question> {
     let open = open_questions(ops).into_iter();
-    let asked = open.filter_map(|op| match &op.body {
-        Body::Note(note) => Some(Question {
-            number: op.seq,
-            by: op.by.to_string(),
-            text: note.text().to_owned(),
-        }),
-        _ => None,
-    });
-    asked.collect()
+    open.map(Question::from).collect()
 }
 
 /// The questions that are open in a session once a word on it was given.
 pub(super) fn left_open(ctx: &Context, id: &SessionId) -> Result<Vec<Question>> {
     let snapshot = ctx.store()?.snapshot()?;
     match snapshot.session(id)? {
-        Some(session) => open_questions_of(&snapshot, &session),
+        Some(session) => open_questions_now(ctx, &snapshot, &session),
         None => Ok(Vec::new()),
     }
 }
 
+/// The questions of one session whose plan is open, that nobody has answered.
+pub(super) fn open_questions_now(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<Vec<Question>> {
+    let mut known = KnownQuestions::of(&ctx.repo);
+    let open = open_questions_of(&mut known, snapshot, session);
+    known.keep();
+    open
+}
+
 /// The questions of a session whose plan is open, that nobody has answered.
 pub(super) fn open_questions_of(
+    known: &mut KnownQuestions<'_>,
     snapshot: &Snapshot<'_>,
     session: &Session,
 ) -> Result<Vec<Question>> {
@@ -75,7 +90,8 @@ pub(super) fn open_questions_of(
     if !state.is_active() || state.stage > Stage::Plan {
         return Ok(Vec::new());
     }
-    Ok(questions(&snapshot.operations(session)?))
+    let open = known.open(snapshot, session)?.into_iter();
+    Ok(open.map(Question::from).collect())
 }
 
 /// The outline of one session.

@@ -297,7 +297,7 @@ fn seen(
         tasks: task::claimed(ctx, state),
         tally: task::tally(&facts),
         left: debt(state),
-        questions: outline::open_questions_of(snapshot, session)?,
+        questions: outline::open_questions_now(ctx, snapshot, session)?,
         apart: task::apart(state),
         blocked: state.build.blocked.clone(),
         parked: parked(ctx, state),

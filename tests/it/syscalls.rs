@@ -2,8 +2,10 @@
 //! there, is seen here on every machine. Milliseconds are the benchmark's.
 
 use crate::support::issues::backlog;
+use crate::support::scale::prolong;
 use crate::support::store::{ID, READY, put, started};
 use crate::support::{LOOPX, Sandbox, session};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// A call under two names is one question: what asks which is the C library's.
@@ -128,4 +130,81 @@ fn a_long_list_of_issues_reads_and_writes_what_it_keeps_in_pieces() {
     let kept = fs::metadata(s.path().join(".git/loopx/issue-cache")).expect("a kept file");
     assert!(kept.len() > 2 * piece as u64, "{}", kept.len());
     s.loopx(&["issue", "list"]).says("81 open, 81 in all").ok();
+}
+
+/// The session `demo` with this many operations, each object in a file of its own.
+fn long(operations: usize) -> Sandbox {
+    let s = session::started("");
+    let texts = ["# Not yet\n", session::READY_SPEC];
+    prolong(&s, s.path(), "demo", operations, texts);
+    s.loopx(&["-s", "demo", "note", "--ask", "Which port?"])
+        .ok();
+    s.loopx(&["-s", "demo", "note", "--ask", "Which host?"])
+        .ok();
+    let unpack = "mkdir ../packs && mv .git/objects/pack/* ../packs && \
+                  for pack in ../packs/*.pack; do git unpack-objects -q <\"$pack\" || exit; done";
+    s.call("sh").args(&["-c", unpack]).run().ok();
+    s
+}
+
+/// The objects that a command opens the files of before it moves the branch, if it does.
+fn objects(s: &Sandbox, args: &[&str]) -> Option<BTreeSet<String>> {
+    let calls = calls(s, args)?;
+    let moves = |line: &&str| line.contains("/refs/heads/loopx.lock");
+    let object = |line: &str| {
+        let (_, path) = line.split_once("/objects/")?;
+        let path = path.split('"').next()?;
+        let is_loose = path.as_bytes().get(2) == Some(&b'/') && path.len() > 38;
+        (line.contains("open") && is_loose).then(|| path.to_owned())
+    };
+    let before = calls.lines().take_while(|line| !moves(line));
+    Some(before.filter_map(object).collect())
+}
+
+fn questions(s: &Sandbox) -> Vec<String> {
+    let status = s.loopx(&["-s", "demo", "--json", "status"]).json();
+    let asked = status["questions"].as_array().cloned().unwrap_or_default();
+    let text = |one: &serde_json::Value| one["text"].as_str().map(str::to_owned);
+    asked.iter().filter_map(text).collect()
+}
+
+/// `status` and the board read every record of a session that is planned, for questions that nobody has answered.
+#[test]
+fn a_session_of_many_operations_is_looked_at_for_what_one_of_few_costs() {
+    let (few, many) = (long(3), long(451));
+    for args in [&["-s", "demo", "status"][..], &["list"]] {
+        many.loopx(args).ok();
+        let (Some(of_few), Some(of_many)) = (objects(&few, args), objects(&many, args)) else {
+            return;
+        };
+        assert!(!of_few.is_empty(), "{args:?}");
+        let (of_few, of_many) = (of_few.len(), of_many.len());
+        assert!(of_many <= of_few, "{args:?}: {of_many}, of few {of_few}");
+    }
+    // Only what is new is read.
+    assert_eq!(questions(&many), ["Which port?", "Which host?"]);
+    let first = many.loopx(&["-s", "demo", "--json", "status"]).json();
+    let first = first["questions"][0]["number"].to_string();
+    many.loopx(&["-s", "demo", "note", "--answer", &first, "8080"])
+        .ok();
+    assert_eq!(questions(&many), ["Which host?"]);
+    let before = many.git(&["rev-parse", "loopx"]).line();
+    many.loopx(&["-s", "demo", "note", "--ask", "Which name?"])
+        .ok();
+    assert_eq!(questions(&many), ["Which host?", "Which name?"]);
+    // A record that went away is not taken for one that is there, nor is what the file says of other records.
+    let kept = many.path().join(".git/loopx/questions-known.json");
+    let of_all = fs::read(&kept).expect("a kept file");
+    fs::write(&kept, "{").expect("a file");
+    assert_eq!(questions(&many), ["Which host?", "Which name?"]);
+    many.git(&["update-ref", "refs/heads/loopx", &before]).ok();
+    many.loopx(&["doctor", "--accept"]).ok();
+    assert_eq!(questions(&many), ["Which host?"]);
+    fs::write(&kept, of_all).expect("a file");
+    assert_eq!(questions(&many), ["Which host?"]);
+    fs::remove_file(&kept).expect("a kept file");
+    assert_eq!(questions(&many), ["Which host?"]);
+    few.loopx(&["-s", "demo", "status"]).ok();
+    let kept = few.path().join(".git/loopx/questions-known.json");
+    assert!(!kept.exists(), "a short session keeps nothing");
 }

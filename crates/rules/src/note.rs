@@ -9,6 +9,7 @@ use super::topic::{Topic, Version, Weight};
 use loopx_base::id::{Oid, OpId, Person};
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 vocabulary!(
     /// Kind of a note.
@@ -234,19 +235,58 @@ impl Note {
     ];
 }
 
+/// Question with its record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenQuestion {
+    pub op: OpId,
+    pub seq: u64,
+    pub by: Person,
+    pub text: String,
+}
+
+/// The questions among some records, and the questions that have an answer. Records may come in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Questions {
+    asked: Vec<OpenQuestion>,
+    answered: BTreeSet<OpId>,
+}
+
+impl Questions {
+    pub fn of(ops: &[Operation]) -> Self {
+        let mut questions = Questions::default();
+        ops.iter().for_each(|op| questions.take(op));
+        questions
+    }
+
+    /// Takes a record in.
+    pub fn take(&mut self, op: &Operation) {
+        match &op.body {
+            Body::Note(Note::Asked { text }) => self.asked.push(OpenQuestion {
+                op: op.op.clone(),
+                seq: op.seq,
+                by: op.by.clone(),
+                text: text.clone(),
+            }),
+            Body::Note(Note::Answered { question, .. }) => {
+                self.answered.insert(question.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The questions that nobody has answered, in the order of the records.
+    pub fn open(&self) -> Vec<OpenQuestion> {
+        let asked = self.asked.iter();
+        let open = asked.filter(|question| !self.answered.contains(&question.op));
+        let mut open: Vec<OpenQuestion> = open.cloned().collect();
+        open.sort_by(|one, other| (one.seq, &one.op).cmp(&(other.seq, &other.op)));
+        open
+    }
+}
+
 /// The questions that nobody has answered, each with its place among the records.
-pub fn open_questions(ops: &[Operation]) -> Vec<&Operation> {
-    let answered: Vec<&OpId> = ops
-        .iter()
-        .filter_map(|op| match &op.body {
-            Body::Note(Note::Answered { question, .. }) => Some(question),
-            _ => None,
-        })
-        .collect();
-    let is_open = |op: &&Operation| {
-        matches!(op.body, Body::Note(Note::Asked { .. })) && !answered.contains(&&op.op)
-    };
-    ops.iter().filter(is_open).collect()
+pub fn open_questions(ops: &[Operation]) -> Vec<OpenQuestion> {
+    Questions::of(ops).open()
 }
 
 impl Topic for Note {

@@ -82,7 +82,7 @@ fn looked(repo: &Repo, id: &SessionId, before: &Oid, after: &Oid) -> Result<bool
 }
 
 /// The records that are new, in their order; `None` where one went away or cannot be told.
-fn added(repo: &Repo, before: &Oid, after: &Oid) -> Result<Option<Vec<Operation>>> {
+pub(super) fn added(repo: &Repo, before: &Oid, after: &Oid) -> Result<Option<Vec<Operation>>> {
     let [before, after] = [before, after].map(|folder| Entry::tree(folder.clone()));
     let (Ok(had), Ok(has)) = Records::differing(repo, Some(&before), Some(&after)) else {
         return Ok(None);

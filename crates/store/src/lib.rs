@@ -39,6 +39,7 @@ mod no_loss;
 mod ops;
 #[cfg(test)]
 mod props;
+mod questions;
 pub mod receive;
 mod record_limit;
 mod recovery;
@@ -75,6 +76,7 @@ pub use merge_branch::{MergedBranch, MergedSession, Renamed, Shared};
 pub use merge_session::{file_version_path, version_path};
 pub use merge_tip::{Begun, LeftBehind, Linear, Meeting, Met, stands_for, was};
 pub use message::{also, issue_message, journal_message, message, one_line};
+pub use questions::KnownQuestions;
 pub use recovery::{Accepted, Recovered};
 pub use redacted::{Blobs, Redacted, brought, redacted, redacted_apart};
 pub use removed_by_remote::RemovedByRemote;
