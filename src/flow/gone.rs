@@ -134,11 +134,13 @@ pub(super) fn way_back(ctx: &Context, state: &State, branch: &str) -> Result<Adv
 
 /// Refuses to bind a session to a branch in the place of one that is gone, where it has none of that one's commits.
 pub(super) fn require_commits(ctx: &Context, state: &State, branch: &str) -> Result<()> {
-    let (Some(bound), Some(_)) = (&state.branch, upstream::missing(ctx, state)?) else {
+    let (Some(bound), true) = (&state.branch, upstream::is_missing(ctx, state)?) else {
         return Ok(());
     };
-    let tip = ctx.repo.find_ref(&format!("refs/heads/{branch}"))?;
-    let (Some(known), Some(tip)) = (last_commit(ctx, state)?, tip) else {
+    let Some(tip) = ctx.repo.find_ref(&format!("refs/heads/{branch}"))? else {
+        return Ok(());
+    };
+    let Some(known) = last_commit(ctx, state)? else {
         return Ok(());
     };
     if continues(ctx, state, Some(&known), &tip)? {

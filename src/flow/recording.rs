@@ -28,7 +28,7 @@ pub(super) fn placed(ctx: &Context, state: &State, mut event: Event) -> Result<E
     {
         *head = match &state.branch {
             // A branch that is gone moves no further.
-            Some(_) if upstream::missing(ctx, state)?.is_some() => None,
+            Some(_) if upstream::is_missing(ctx, state)? => None,
             Some(_) => upstream::bound_head(ctx, state)?,
             None => ctx.repo.head()?.commit,
         };

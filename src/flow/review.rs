@@ -232,7 +232,7 @@ pub(crate) fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Resul
         return Ok(None);
     };
     // A branch that was merged may have gone by now.
-    if upstream::missing(ctx, state)?.is_some() {
+    if upstream::is_missing(ctx, state)? {
         return Ok(None);
     }
     let Some(head) = upstream::bound_head(ctx, state)? else {

@@ -568,6 +568,7 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
     };
     let store = ctx.store()?;
     let before = store.snapshot()?.bound_to(&branch)?;
+    let mut judged = None;
     act(ctx, Needs::Stage, |facts| {
         if before == [facts.state.id.clone()] {
             return Err(Failure::nothing(
@@ -585,10 +586,14 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
             ],
         };
         require_unprotected(&facts.policy, &branch, leads_on)?;
-        if !is_named {
-            require_not_elsewhere(ctx, &facts.state, &branch)?;
+        // A try that was lost to another session finds these records again.
+        if judged.as_ref() != Some(&facts.state.ops) {
+            if !is_named {
+                require_not_elsewhere(ctx, &facts.state, &branch)?;
+            }
+            gone::require_commits(ctx, &facts.state, &branch)?;
+            judged = Some(facts.state.ops.clone());
         }
-        gone::require_commits(ctx, &facts.state, &branch)?;
         let event = Event::Bound {
             branch: branch.clone(),
         };

@@ -371,19 +371,23 @@ pub(crate) fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
     })
 }
 
-/// Refusal where the branch that a session is bound to was deleted or renamed.
-pub(crate) fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
-    let Some(branch) = &state.branch else {
-        return Ok(None);
+/// Tells whether the branch that a session is bound to was deleted or renamed.
+pub(crate) fn is_missing(ctx: &Context, state: &State) -> Result<bool> {
+    let (Some(branch), true) = (&state.branch, state.is_active()) else {
+        return Ok(false);
     };
     let repo = &ctx.repo;
-    let head = repo.head()?;
-    let is_here = head.branch.as_ref() == Some(branch)
+    let is_here = repo.head()?.branch.as_ref() == Some(branch)
         || repo.find_ref(&format!("refs/heads/{branch}"))?.is_some()
         || !repo.tracking_refs(branch)?.is_empty();
-    if !state.is_active() || is_here {
+    Ok(!is_here)
+}
+
+/// Refusal where the branch that a session is bound to was deleted or renamed. The way back costs a look at all records.
+pub(crate) fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
+    let (Some(branch), true) = (&state.branch, is_missing(ctx, state)?) else {
         return Ok(None);
-    }
+    };
     let id = &state.id;
     Ok(Some(
         Failure::refused(

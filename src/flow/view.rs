@@ -473,10 +473,7 @@ fn bypassed(ctx: &Context, facts: &Facts<'_>, own: &[Oid]) -> Result<Vec<Bypasse
 /// The session's own commits, where the stage looks at the code.
 fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Vec<Oid>>> {
     let state = &facts.state;
-    if facts.code.is_none()
-        || facts.base_missing.is_some()
-        || upstream::missing(ctx, state)?.is_some()
-    {
+    if facts.code.is_none() || facts.base_missing.is_some() || upstream::is_missing(ctx, state)? {
         return Ok(None);
     }
     let Some(head) = upstream::bound_head(ctx, state)? else {

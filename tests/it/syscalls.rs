@@ -208,3 +208,20 @@ fn a_session_of_many_operations_is_looked_at_for_what_one_of_few_costs() {
     let kept = few.path().join(".git/loopx/questions-known.json");
     assert!(!kept.exists(), "a short session keeps nothing");
 }
+
+/// F3: where the bound branch was gone, `use` read every record several times in each of its tries.
+#[test]
+fn f3_a_session_of_many_operations_is_bound_for_what_one_of_few_costs() {
+    let [few, many] = [3, 451].map(|operations| {
+        let s = long(operations);
+        s.git(&["switch", "--quiet", "main"]).ok();
+        s.git(&["branch", "-D", "demo"]).ok();
+        objects(&s, &["use", "demo", "--branch", "other"])
+    });
+    let (Some(few), Some(many)) = (few, many) else {
+        return;
+    };
+    // Records of many lie one folder deeper, in five folders.
+    let (few, many) = (few.len(), many.len());
+    assert!(many <= few + 6, "{many}, of few {few}");
+}

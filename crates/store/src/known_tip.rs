@@ -12,6 +12,7 @@ use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_git::Swap;
 use serde::Serialize;
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 /// Folder of the refs that note the known tips. Their number does not grow with the sessions.
@@ -34,6 +35,40 @@ pub enum Standing {
     Rewound,
     /// Branch with another history.
     Replaced,
+}
+
+/// Tips that were judged before, each with the shadow beside which it was. Whoever loses to another writer asks again for
+/// the commits since alone: else each lost try would make the next one longer.
+#[derive(Default)]
+pub(super) struct Grown {
+    /// Tip that went on from the shadow.
+    ahead: Memo,
+    /// Tip up to which no commit since the shadow was made by hand.
+    ours: Memo,
+}
+
+/// A shadow and a tip.
+type Memo = RefCell<Option<(Oid, Oid)>>;
+
+fn remembered(memo: &Memo, shadow: &Oid) -> Option<Oid> {
+    let memo = memo.borrow();
+    let (of, tip) = memo.as_ref()?;
+    (of == shadow).then(|| tip.clone())
+}
+
+fn remember(memo: &Memo, shadow: &Oid, tip: &Oid) {
+    memo.replace(Some((shadow.clone(), tip.clone())));
+}
+
+impl Grown {
+    /// Tip up to which no commit since this shadow was made by hand.
+    pub(super) fn ours(&self, shadow: &Oid) -> Option<Oid> {
+        remembered(&self.ours, shadow)
+    }
+
+    pub(super) fn are_ours(&self, shadow: &Oid, tip: &Oid) {
+        remember(&self.ours, shadow, tip);
+    }
 }
 
 impl Store<'_> {
@@ -90,11 +125,20 @@ impl Store<'_> {
         if tip == shadow {
             return Ok(Standing::Same);
         }
+        if let Some(grown) = remembered(&self.grown.ahead, shadow)
+            && self.repo.is_ancestor(&grown, tip)?
+        {
+            remember(&self.grown.ahead, shadow, tip);
+            return Ok(Standing::Ahead);
+        }
         if !self.repo.contains(shadow)? {
             return Ok(Standing::New);
         }
         Ok(match self.repo.merge_base(shadow, tip)? {
-            Some(base) if base == *shadow => Standing::Ahead,
+            Some(base) if base == *shadow => {
+                remember(&self.grown.ahead, shadow, tip);
+                Standing::Ahead
+            }
             Some(base) if base == *tip => Standing::Rewound,
             // Where history is cut off, nothing can be said.
             None if self.repo.is_shallow() => Standing::Ahead,

@@ -68,6 +68,7 @@ pub use incoming::Flaw;
 pub use issue_links::{IssueLinks, LinkRow};
 pub use issues::Issues;
 pub use journal::{JournalNotes, Part};
+use known_tip::Grown;
 pub use known_tip::Standing;
 pub use lock::{Left, Lock, RefLock};
 use loopx_base::hint::command;
@@ -109,6 +110,7 @@ pub struct Store<'r> {
     repo: &'r Repo,
     branch: String,
     unfinished: UnfinishedList,
+    grown: Grown,
 }
 
 /// Result of a decision.
@@ -138,6 +140,7 @@ impl<'r> Store<'r> {
             repo,
             branch,
             unfinished: unfinished.clone(),
+            grown: Grown::default(),
         })
     }
 

@@ -94,10 +94,9 @@ impl Store<'_> {
             return Ok(None);
         }
         let mut first = None;
-        for commit in self
-            .repo
-            .range(tip, std::slice::from_ref(shadow), usize::MAX)?
-        {
+        let mut known = vec![shadow.clone()];
+        known.extend(self.grown.ours(shadow));
+        for commit in self.repo.range(tip, &known, usize::MAX)? {
             let info = self.repo.commit_info(&commit)?;
             if !info.trailer("Loopx-Event").is_empty() {
                 continue;
@@ -109,6 +108,9 @@ impl Store<'_> {
             if changes {
                 first = Some(commit);
             }
+        }
+        if first.is_none() {
+            self.grown.are_ours(shadow, tip);
         }
         Ok(first)
     }

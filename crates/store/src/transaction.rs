@@ -85,6 +85,11 @@ impl Store<'_> {
             if next.old.as_ref() == Some(&next.new) {
                 return Ok(());
             }
+            // Whoever lost once looks again before the objects of a try are made durable for nothing.
+            if tries.lost > 0 && self.has_moved(next.old.as_ref()) {
+                tries.lost(self.branch())?;
+                continue;
+            }
             note()?;
             match self.swap(lock, &next.new, next.old.as_ref(), &next.why)? {
                 Swap::Moved => return Ok(()),
@@ -92,6 +97,12 @@ impl Store<'_> {
                 Swap::Lost => tries.lost(self.branch())?,
             }
         }
+    }
+
+    /// Tells whether the branch stands elsewhere than where it was read. A ref that cannot be read is for the move to judge.
+    fn has_moved(&self, old: Option<&Oid>) -> bool {
+        let now = self.repo.find_ref(&self.branch_ref());
+        now.is_ok_and(|now| now.as_ref() != old)
     }
 
     /// The newest state, for a decision that goes on from it: the branch as this clone knew it, or grown

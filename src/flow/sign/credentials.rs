@@ -358,7 +358,7 @@ pub(crate) fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Resu
     let repo = &ctx.repo;
     // A branch that was merged may have gone by now: then the review is what is left of it.
     let head = match &state.branch {
-        Some(_) if upstream::missing(ctx, state)?.is_some() => None,
+        Some(_) if upstream::is_missing(ctx, state)? => None,
         Some(_) => upstream::bound_head(ctx, state)?,
         None => repo.head()?.commit,
     };

@@ -159,7 +159,7 @@ fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) ->
         },
     );
     for state in sessions.active()? {
-        if upstream::missing(ctx, &state)?.is_some() {
+        if upstream::is_missing(ctx, &state)? {
             let id = &state.id;
             let gone = state.branch.as_deref().unwrap_or_default();
             return Ok(failure.help(hint![
