@@ -375,6 +375,30 @@ fn a_merge_with_one_number_twice_is_repaired() {
 }
 
 #[test]
+fn f23_a_renumbering_that_was_killed_is_finished_by_the_same_command() {
+    let s = with_records();
+    let old = "docs/adr/0002-use-rest.md";
+    let text = s.read(old);
+    adr(&s, &["renumber", "2", "7"]).ok();
+    let done = s.snapshot("docs");
+    // As a kill between the two files leaves them.
+    s.write(old, &text);
+    adr(&s, &["renumber", "2", "7", "--dry-run"]).ok();
+    assert!(s.exists(old));
+    adr(&s, &["renumber", "2", "7"]).ok();
+    assert_eq!(s.snapshot("docs"), done);
+    // Another record of that name stays.
+    s.write(old, &text);
+    let new = "docs/adr/0007-use-rest.md";
+    s.write(new, s.read(new) + "\nMore.\n");
+    let before = s.snapshot("docs");
+    adr(&s, &["renumber", "2", "7"])
+        .fails_with(1)
+        .says("0007-use-rest.md has the number 7");
+    assert_eq!(s.snapshot("docs"), before);
+}
+
+#[test]
 fn the_index_is_kept_between_its_markers() {
     let s = with_records();
     s.write("docs/adr/README.md", "# Decisions\n\nOur words.\n");

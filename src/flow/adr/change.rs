@@ -338,9 +338,12 @@ pub(crate) fn renumber(
     dry_run: bool,
 ) -> Result<(Vec<Move>, Vec<FileChange>)> {
     let top = top(ctx)?;
-    let folder = load(ctx)?;
+    let mut folder = load(ctx)?;
     let moves = match what {
         Renumber::One { from, to, file } => {
+            if let Some(copy) = copied(&folder, *from, *to, *file) {
+                folder.records.retain(|record| record.file != copy);
+            }
             vec![renumber::single(&folder.records, *from, *to, *file)?]
         }
         Renumber::Fix { with } => {
@@ -400,6 +403,18 @@ pub(crate) fn renumber(
         apply(ctx, &changes)?;
     }
     Ok((moves, changes))
+}
+
+/// The copy of a record that a killed command wrote under the new number, before it removed the old file.
+fn copied(folder: &Folder, from: u32, to: u32, file: Option<&str>) -> Option<String> {
+    let mut others = folder.records.clone();
+    others.retain(|record| record.number != Some(to));
+    let step = renumber::single(&others, from, to, file).ok()?;
+    let named = |name: &str| folder.records.iter().find(|record| record.file == name);
+    let (old, new) = (named(&step.old)?, named(&step.new)?);
+    let moves = std::slice::from_ref(&step);
+    let expected = renumber::rewrite(old, &folder.path, moves, hash);
+    (new.text == expected).then(|| step.new.clone())
 }
 
 /// Markdown below docs/ and below the folder that the records' folder is in, the records apart.
