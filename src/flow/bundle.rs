@@ -97,11 +97,7 @@ pub(crate) fn export(
     set_ref(repo, &name, Some(&tip))?;
     repo.release();
     reach("export-named");
-    let made = Run::git(["bundle", "create", "--quiet"])
-        .args([file.as_os_str()])
-        .args([&name])
-        .capture();
-    if let Err(failure) = made.and_then(Captured::ok) {
+    if let Err(failure) = write_bundle(&file, &name) {
         drop(set_ref(repo, &name, None));
         return Err(failure);
     }
@@ -112,6 +108,20 @@ pub(crate) fn export(
         operations,
         commits,
     })
+}
+
+/// Writes the bundle of a ref. git locks the file that it is told: whoever is killed leaves the lock of a name that nobody
+/// writes again.
+fn write_bundle(file: &Path, name: &str) -> Result<()> {
+    // A link stays, and its target is written.
+    let place = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let beside = files::beside(&place)?;
+    let made = Run::git(["bundle", "create", "--quiet"])
+        .args([beside.as_os_str()])
+        .args([name])
+        .capture();
+    made.and_then(Captured::ok)?;
+    files::put(&beside, &place)
 }
 
 /// The commits that changed a session, each with a tree that holds that session alone. What clones did apart stays apart

@@ -133,6 +133,16 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// A file beside a place, for a program that writes by itself what goes there; it is gone when it is dropped.
+pub(crate) fn beside(path: &Path) -> Result<tempfile::TempPath> {
+    let parent = path.parent().unwrap_or(path);
+    let made = tempfile::Builder::new()
+        .prefix(PARTIAL)
+        .tempfile_in(parent)
+        .map_err(|error| failed(parent, "write in", &error))?;
+    Ok(made.into_temp_path())
+}
+
 /// Puts a finished file in its place, with the folders above it. From another file system it comes by a copy
 /// beside that place.
 pub(crate) fn put(made: &Path, path: &Path) -> Result<()> {

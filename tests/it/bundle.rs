@@ -218,6 +218,26 @@ fn a_folder_that_is_not_there_is_named_and_takes_no_bundle() {
 }
 
 #[test]
+fn f15_a_lock_that_a_killed_git_left_beside_a_bundle_holds_no_export() {
+    let s = crate::support::store::started();
+    let id = crate::support::store::ID;
+    s.write("../own.bundle.lock", "");
+    s.loopx(&["export", id, "-o", "../own.bundle"]).ok();
+    s.loopx(&["export", id, "--force", "-o", "../own.bundle"])
+        .ok();
+    s.git(&["bundle", "verify", "../own.bundle"]).ok();
+    s.loopx(&["import", "bundle", "../own.bundle"])
+        .says("all of it was here")
+        .ok();
+    let names = std::fs::read_dir(s.root()).expect("a folder");
+    let names = names.map(|entry| entry.expect("an entry").file_name());
+    let left: Vec<_> = names
+        .filter(|name| name.to_string_lossy().starts_with(".loopx-"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
 fn what_is_here_already_is_taken_in_without_a_commit() {
     let s = crate::support::store::started();
     let id = crate::support::store::ID;

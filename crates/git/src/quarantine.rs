@@ -195,8 +195,10 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Tells whether a path ends as tempfile names an unfinished file: six letters or digits behind the prefix.
+/// Tells whether a path ends as tempfile names an unfinished file: six letters or digits behind the prefix. git has a lock
+/// beside a file of ours that it writes.
 fn is_partial(path: &[u8], prefix: &str) -> bool {
+    let path = path.strip_suffix(b".lock").unwrap_or(path);
     let name = path.rsplit(|byte| *byte == b'/').next();
     let end = name.and_then(|name| name.strip_prefix(prefix.as_bytes()));
     end.is_some_and(|end| end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric))
