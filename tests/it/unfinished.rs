@@ -550,3 +550,41 @@ fn hooks_that_are_out_stay_out_though_their_copy_cannot_be_removed() {
     s.loopx(&["agent", "install", "claude"]).ok();
     s.loopx(&["agent", "uninstall", "claude"]).ok();
 }
+
+/// F5: libgit2 does not ask how the removal of its lock ended, and the next writer of that ref waited for the lock.
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
+fn f5_a_lock_of_a_ref_that_was_not_removed_is_removed_again_or_named() {
+    for (fails, stays) in [("1", false), ("1+", true)] {
+        let s = Sandbox::new();
+        let lock = s.path().join(".git/refs/heads/loopx.lock");
+        let trace = s.root().join("trace");
+        let inject = format!("inject=unlink,unlinkat:error=EIO:when={fails}");
+        let call = s.call("strace").args(&["-f", "-qq", "-o"]).args(&[&trace]);
+        let call = call.args(&["-P"]).args(&[&lock]);
+        let call = call.args(&["-e", "trace=unlink,unlinkat", "-e", &inject]);
+        let out = call.args(&[LOOPX, "init"]).command().output();
+        let calls = std::fs::read_to_string(&trace).unwrap_or_default();
+        let (Ok(out), true) = (out, calls.contains("INJECTED")) else {
+            eprintln!("skipped: strace cannot be used here");
+            return;
+        };
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(0), "{said}");
+        assert_eq!(lock.exists(), stays, "{said}");
+        if stays {
+            for word in ["removing its lock file", "git loopx doctor --fix"] {
+                assert!(said.contains(word), "{word}: {said}");
+            }
+            let file = std::fs::File::options().write(true).open(&lock);
+            let then = std::time::SystemTime::now() - std::time::Duration::from_secs(20);
+            file.and_then(|file| file.set_modified(then)).expect("set");
+            s.loopx(&["doctor", "--fix"]).ok();
+            assert!(!lock.exists());
+        } else {
+            assert!(said.is_empty() || !said.contains("warning"), "{said}");
+        }
+        s.loopx(&["start", "--no-branch", "other"]).ok();
+        assert_whole(&s);
+    }
+}

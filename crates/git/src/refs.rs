@@ -7,6 +7,7 @@ use loopx_base::failpoint::{fail, reach};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Oid;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Result of a compare-and-swap.
@@ -55,8 +56,27 @@ impl Repo {
         self.share_ref(name);
         if matches!(swap, Ok(Swap::Moved)) {
             fail("ref-moved").map_err(|error| super::unwritable(Path::new(name), &error))?;
+            self.take_lock_away(name)?;
         }
         swap
+    }
+
+    /// Removes the lock file of a ref that moved, where it stays: libgit2 gives a new ref its name by a second link, and does
+    /// not ask how the removal of the first ended. The lock of another git has one link.
+    fn take_lock_away(&self, name: &str) -> Result<()> {
+        let path = self.common_dir().join(format!("{name}.lock"));
+        match std::fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_file() && meta.nlink() > 1 => {
+                let removed = std::fs::remove_file(&path);
+                removed.map_err(|error| {
+                    Failure::internal(
+                        Code::RefLocked,
+                        format!("remove {}: {error}", path.display()),
+                    )
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Removes a ref that still is where it was read. Through git, which knows every format of refs.

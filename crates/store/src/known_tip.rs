@@ -211,7 +211,16 @@ impl Store<'_> {
                 break;
             }
             match self.repo.swap_ref(&name, tip, known.as_ref(), "loopx") {
-                Ok(Swap::Moved) | Err(_) => break,
+                Ok(Swap::Moved) => break,
+                Err(failure) => {
+                    // The ref moved, and the next command would wait for its lock.
+                    let is_locked = failure.code == Code::RefLocked;
+                    if is_locked && matches!(self.repo.find_ref(&name), Ok(Some(at)) if at == *tip)
+                    {
+                        self.leave(&name, tip, failure);
+                    }
+                    break;
+                }
                 Ok(Swap::Lost | Swap::Locked) => std::thread::sleep(lock::pause(attempt)),
             }
         }

@@ -68,7 +68,7 @@ impl Store<'_> {
             )
             .help("git log --oneline REF  (and drop one that nobody misses: git update-ref -d REF)")
         })?;
-        done(self.repo.swap_ref(&free, tip, None, "loopx")?)?;
+        done(self.swap_patiently(&free, tip, None, "loopx")?)?;
         Ok(free)
     }
 

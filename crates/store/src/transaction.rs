@@ -163,15 +163,21 @@ impl Store<'_> {
         swap
     }
 
-    /// Notes that a ref moved, and that the disk may not have it for good.
-    fn leave(&self, name: &str, new: &Oid, failure: Failure) {
+    /// Notes that a ref moved, and that the disk may not have it for good, or that its lock file stays.
+    pub(super) fn leave(&self, name: &str, new: &Oid, failure: Failure) {
         let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+        let is_locked = failure.code == Code::RefLocked;
+        let left = if is_locked {
+            "removing its lock file"
+        } else {
+            "syncing that to the disk"
+        };
         self.unfinished.add(Unfinished {
             done: format!("{branch} stands at {}", new.short()),
-            left: "syncing that to the disk".to_owned(),
+            left: left.to_owned(),
             why: failure.message,
             help: command!("doctor --fix"),
-            is_resumed: true,
+            is_resumed: !is_locked,
         });
     }
 
@@ -197,7 +203,13 @@ impl Store<'_> {
     }
 
     /// Tries a ref that somebody else holds again, with the same objects, for a moment.
-    fn swap_patiently(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+    pub(super) fn swap_patiently(
+        &self,
+        name: &str,
+        new: &Oid,
+        old: Option<&Oid>,
+        why: &str,
+    ) -> Result<Swap> {
         let began = Instant::now();
         let mut attempt = 0;
         loop {
