@@ -140,7 +140,7 @@ fn done(look: &Look<'_>, item: &Item) -> Result<()> {
     match &item.doing {
         Doing::Abandon(id) => {
             let why = format!("{} ({})", item.why, "git loopx clean");
-            act(&context_of(ctx, id)?, Needs::Operations, |facts| {
+            act(&ctx.about(id)?, Needs::Operations, |facts| {
                 look.require_old(&facts.state, &facts.operations)?;
                 require_none(id, look.holds(&facts.state, &facts.operations)?)?;
                 if facts.saved.is_empty() && facts.outputs.is_empty() {
@@ -151,19 +151,17 @@ fn done(look: &Look<'_>, item: &Item) -> Result<()> {
             })
             .map(drop)
         }
-        Doing::Unbind(id, branch) => {
-            act_beside(&context_of(ctx, id)?, Needs::Operations, |facts| {
-                look.require_old(&facts.state, &facts.operations)?;
-                require_none(id, look.of_another(&facts.state, &facts.operations))?;
-                if facts.state.branch.as_ref() == Some(branch) {
-                    Ok(Act::new(Event::Unbound, format!("unbind {branch}"), ())
-                        .reason(Some(item.why.clone())))
-                } else {
-                    Err(moved_on(id))
-                }
-            })
-            .map(drop)
-        }
+        Doing::Unbind(id, branch) => act_beside(&ctx.about(id)?, Needs::Operations, |facts| {
+            look.require_old(&facts.state, &facts.operations)?;
+            require_none(id, look.of_another(&facts.state, &facts.operations))?;
+            if facts.state.branch.as_ref() == Some(branch) {
+                Ok(Act::new(Event::Unbound, format!("unbind {branch}"), ())
+                    .reason(Some(item.why.clone())))
+            } else {
+                Err(moved_on(id))
+            }
+        })
+        .map(drop),
         Doing::Remove(left) => {
             let store = ctx.store()?;
             let _lock = store.lock()?;
@@ -175,12 +173,6 @@ fn done(look: &Look<'_>, item: &Item) -> Result<()> {
             ctx.repo.drop_ref(&item.name, tip)
         }
     }
-}
-
-/// A context in which this session is meant.
-fn context_of(ctx: &Context, id: &SessionId) -> Result<Context> {
-    let named = Context::open_for(id.as_str())?.0;
-    Ok(named.telling(&ctx.taken, &ctx.aside))
 }
 
 fn moved_on(id: &SessionId) -> Failure {

@@ -200,6 +200,13 @@ impl Context {
         self
     }
 
+    /// Opens the repository for another session than the one that is meant here, and answers as this context does.
+    pub fn about(&self, id: &SessionId) -> Result<Self> {
+        let ctx = Context::open_for(id.as_str())?.0;
+        let ctx = ctx.leaving_to(&self.unfinished);
+        Ok(ctx.telling(&self.taken, &self.aside))
+    }
+
     /// Opens the repository for the session that `--session` says, and gives its id where it is not the one
     /// that is meant without: a command that leads on has to name it then.
     pub fn open_for(wanted: &str) -> Result<(Self, Option<SessionId>)> {

@@ -663,9 +663,9 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
     ctx.repo.clear_unfinished_packs();
     ctx.repo.clear_abandoned_objects();
     ctx.repo.clear_abandoned_files();
+    store.clear_abandoned_ref_locks(&lock)?;
     // What holds these refs holds nothing else up.
     let swept = bundle::sweep(&ctx.repo);
-    store.clear_abandoned_ref_locks(&lock)?;
     let mut gone = before;
     let held = store.ref_locks();
     let removed = locks.into_iter().filter(|one| !held.contains(one));

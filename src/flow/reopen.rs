@@ -43,9 +43,7 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
     let named;
     let ctx = match ended_here(ctx)? {
         Some(id) => {
-            named = Context::open_for(id.as_str())?
-                .0
-                .telling(&ctx.taken, &ctx.aside);
+            named = ctx.about(&id)?;
             &named
         }
         None => ctx,

@@ -6,6 +6,7 @@
 use crate::flow::file_merge::FileMerge;
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_git::PARTIAL;
 use loopx_spec::{
     Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
     check_domain, has_errors, plan_domain, read_delta, utf8,
@@ -418,6 +419,7 @@ fn prepare(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
         builder.permissions(fs::Permissions::from_mode(mode))
     };
     let mut file = builder
+        .prefix(PARTIAL)
         .tempfile_in(folder)
         .map_err(|error| cannot("write", path, &error))?;
     file.write_all(bytes)

@@ -392,7 +392,7 @@ fn a_branch_whose_shadow_somebody_holds_is_not_accepted_in_words_alone() {
 
 /// A git that was killed together with us leaves the lock of the index, and then nobody can commit.
 #[test]
-fn the_lock_of_an_index_that_nobody_holds_is_a_problem_and_is_removed() {
+fn n2_each_lock_of_git_that_nobody_holds_is_a_problem_and_is_removed() {
     let s = started();
     let linked = s.root().join("linked");
     let path = linked.to_str().expect("UTF-8");
@@ -402,9 +402,18 @@ fn the_lock_of_an_index_that_nobody_holds_is_a_problem_and_is_removed() {
         ".git/index.lock",
         ".git/worktrees/linked/index.lock",
         ".git/config.lock",
+        ".git/packed-refs.lock",
+        ".git/HEAD.lock",
+        ".git/shallow.lock",
+        ".git/config.worktree.lock",
+        ".git/AUTO_MERGE.lock",
+        ".git/reftable/tables.list.lock",
+        ".git/worktrees/linked/HEAD.lock",
+        ".git/worktrees/linked/config.worktree.lock",
     ];
     for lock in locks {
         let lock = s.path().join(lock);
+        fs::create_dir_all(lock.parent().expect("a folder")).expect("a folder");
         let file = fs::File::create(&lock).expect("a lock");
         let shown = row(&s, "ref_locks");
         assert_eq!(shown["level"], "note", "{shown}");

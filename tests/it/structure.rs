@@ -183,3 +183,26 @@ fn a7_no_doc_begins_with_a_pronoun_or_a_question() {
     }
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// `doctor` knows leftovers by the beginning of their names.
+#[test]
+fn n5_n6_a_temporary_file_beside_its_place_has_a_name_of_ours() {
+    let mut found = Vec::new();
+    for folder in ["src", "crates/git/src", "crates/store/src"] {
+        for path in sources::rust_files(folder) {
+            let text = sources::text(&path);
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let parts: Vec<&str> = code.split(".tempfile_in(").collect();
+            let made = parts.iter().take(parts.len() - 1);
+            let bare = made.filter(|before| {
+                let builder = before.rsplit("Builder::new()").next();
+                !builder.is_some_and(|made| made.contains(".prefix("))
+            });
+            found.extend(bare.map(|_| path.display().to_string()));
+            if code.contains("NamedTempFile::new_in") {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    assert_eq!(found, [""; 0]);
+}

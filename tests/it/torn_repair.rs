@@ -296,3 +296,30 @@ fn a_shadow_that_cannot_be_read_keeps_nobody_from_going_on() {
         s.loopx(&["fsck"]).says("all whole").ok();
     }
 }
+
+#[test]
+fn n3_a_repair_that_git_failed_at_leaves_no_report_of_its_crash() {
+    let s = loose();
+    let id = oid(&s, "/spec.md");
+    tear(&s, &id);
+    s.program(
+        "git",
+        "#!/bin/sh\nPATH=${PATH#*:}\ncase \"$*\" in *fast-import*) trap '' XFSZ; ulimit -f 0;; esac\nexec git \"$@\"\n",
+    );
+    let theirs = ".git/fast_import_crash_1";
+    s.write(theirs, "theirs");
+    let out = s.loopx(&["fsck", "--repair"]);
+    assert_ne!(out.code, Some(0), "{out}");
+    let reports = || {
+        let files = fs::read_dir(s.path().join(".git")).expect("the git dir");
+        let names = files.map(|file| file.expect("a file").file_name().into_string());
+        let names = names.map(|name| name.expect("UTF-8"));
+        let found: Vec<String> = names.filter(|name| name.contains("crash")).collect();
+        found
+    };
+    assert_eq!(reports(), ["fast_import_crash_1"]);
+    fs::remove_file(s.root().join("bin/git")).expect("the program");
+    s.loopx(&["fsck", "--repair"]).ok();
+    assert_eq!(reports(), ["fast_import_crash_1"]);
+    assert_whole(&s);
+}

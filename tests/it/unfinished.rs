@@ -497,6 +497,70 @@ fn f6_a_file_that_a_kill_left_half_written_in_the_git_dir_is_named_and_taken_awa
 }
 
 #[test]
+fn n5_the_copy_of_the_index_and_its_lock_are_named_as_temporary_and_taken_away() {
+    let s = started();
+    s.program(
+        "git",
+        "#!/bin/sh\nPATH=${PATH#*:}\ncase \"$*\" in *write-tree*) : > \"$GIT_INDEX_FILE.lock\"; kill -9 $$;; esac\nexec git \"$@\"\n",
+    );
+    s.write("new.txt", "new\n");
+    let out = s.loopx(&["-s", ID, "run", "--", "true"]);
+    assert_ne!(out.code, Some(0), "{out}");
+    std::fs::remove_file(s.root().join("bin/git")).expect("the program");
+    let left = || {
+        let files = std::fs::read_dir(s.path().join(".git/loopx")).expect("our folder");
+        let files = files.map(|file| file.expect("a file").path());
+        let locks = files.filter(|path| path.extension().is_some_and(|end| end == "lock"));
+        let locks = locks.filter(|path| !path.ends_with("rules.lock"));
+        locks.collect::<Vec<_>>()
+    };
+    let locks = left();
+    assert_eq!(locks.len(), 1, "{locks:?}");
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+    let lock = std::fs::File::options().write(true).open(&locks[0]);
+    lock.and_then(|file| file.set_modified(ago))
+        .expect("an old file");
+    s.loopx(&["doctor"]).says("/.loopx-");
+    s.loopx(&["doctor", "--fix"]).says("/.loopx-");
+    assert_eq!(left(), [""; 0].map(std::path::PathBuf::from));
+    settled(&s);
+}
+
+#[test]
+fn n4_a_reopened_session_whose_working_copy_cannot_be_written_says_so() {
+    let mut warned = 0;
+    for passage in 1..8 {
+        let s = Sandbox::once("", archived_quick);
+        let reopen = s.call(LOOPX).args(&["reopen", "--reason", "it is back"]);
+        let out = failing(reopen, &format!("file-written:{passage}+"));
+        if out.code == Some(0) && !s.exists(".loopx/mend/brief.md") {
+            assert!(
+                out.stderr.contains("left: the working copy .loopx/mend"),
+                "{passage}: {out}"
+            );
+            warned += 1;
+        }
+    }
+    assert!(warned > 0, "no write of the working copy failed");
+}
+
+/// A quick session that was finished, on its own branch.
+fn archived_quick() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "mend"]).ok();
+    s.loopx(&["start", "--quick", "--id", "mend", "Mend it"])
+        .ok();
+    s.write(".loopx/mend/brief.md", crate::support::issues::BRIEF);
+    s.write("code.txt", "mended\n");
+    s.git(&["commit", "--quiet", "-am", "Mend it"]).ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    s
+}
+
+#[test]
 fn a_checkout_that_fails_behind_its_first_file_is_done_for_what_it_wrote() {
     let names = ["spec.md", "plan.md", "architecture.md"];
     let mut done = 0;

@@ -177,7 +177,10 @@ impl Repo {
     ) -> Result<Oid> {
         let failed =
             |error: std::io::Error| super::unwritable(dir, &error).context("copy the index");
-        let copy = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
+        let copy = tempfile::Builder::new()
+            .prefix(super::TEMPORARY)
+            .tempfile_in(dir)
+            .map_err(failed)?;
         let index = self.backend.index_path();
         if index.exists() {
             copy_index(&index, copy.path()).map_err(failed)?;

@@ -4,8 +4,10 @@
 //! a pack instead, which both read first; then the torn file is of no more use.
 
 use super::repo::Repo;
+use super::run::Captured;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Oid;
+use std::fs;
 
 impl Repo {
     /// Refuses an object that cannot be read, by its file and its header: nothing of it is unpacked from a pack.
@@ -29,7 +31,15 @@ impl Repo {
         // It alone looks at packs, and not at loose files, before it writes; and leaves a pack.
         let args = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"];
         self.finish_abandoned_imports();
-        self.git.run(args).stdin(stream).capture()?.ok()?;
+        let before = self.crash_reports();
+        let done = self.git.run(args).stdin(stream).capture();
+        if let Err(failure) = done.and_then(Captured::ok) {
+            let mut new = self.crash_reports();
+            new.retain(|report| !before.contains(report));
+            // A report that stays is in nobody's way.
+            new.iter().for_each(|report| drop(fs::remove_file(report)));
+            return Err(failure);
+        }
         self.inner.look_again()?;
         for id in &ids {
             self.require_readable(id)?;

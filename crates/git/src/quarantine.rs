@@ -25,6 +25,8 @@ const STATE: &str = "loopx";
 
 /// Names of git's quarantine in `objects/`; before 2.35 the second.
 const QUARANTINES: [&str; 2] = ["tmp_objdir-", "incoming-"];
+/// Beginning of the name of the report that a fast-import writes where it fails.
+const CRASHED: &str = "fast_import_crash_";
 /// Names of packs that git is writing in `objects/pack/`.
 const PACKS: [&str; 3] = ["tmp_pack_", "tmp_idx_", "tmp_rev_"];
 
@@ -120,6 +122,11 @@ impl Repo {
             all.extend(hooks.into_iter().filter(|path| is_new_hook(path)));
         }
         all
+    }
+
+    /// Reports of fast-imports that failed, in the git dir of this worktree.
+    pub(super) fn crash_reports(&self) -> Vec<PathBuf> {
+        named(&self.git_dir(), &[CRASHED], false)
     }
 
     /// Files of the worktree that have not got their names.

@@ -137,7 +137,7 @@ pub(super) fn clear_abandoned(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// The lock files of refs and of indexes that stand here.
+/// The lock files of refs and of git's own files that stand here.
 pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
     let common_dir = &repo.common_dir();
     let near: Vec<&Path> = repo
@@ -197,15 +197,22 @@ fn left(path: &Path, near: &[&Path]) -> Left {
     }
 }
 
-/// Names of git's configuration and of the indexes of all worktrees, below the common git dir. A git that we had started
-/// and that was killed with us leaves their locks.
+/// Names of git's own files that have locks, of all worktrees, below the common git dir: each that stands beside `HEAD`, and
+/// the list of tables that keep refs. A git that we had started and that was killed with us leaves their locks.
 fn files_of_git(common_dir: &Path) -> Vec<String> {
-    let linked = std::fs::read_dir(common_dir.join("worktrees"));
-    let linked = linked.into_iter().flatten().flatten();
-    let linked =
-        linked.map(|entry| format!("worktrees/{}/index", entry.file_name().to_string_lossy()));
-    let own = ["index", "config"].map(str::to_owned);
-    own.into_iter().chain(linked).collect()
+    let names = |below: &str| {
+        let entries = std::fs::read_dir(common_dir.join(below));
+        let entries = entries.into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned())
+    };
+    let linked = names("worktrees").map(|name| format!("worktrees/{name}/"));
+    let mut found = Vec::new();
+    for folder in [String::new()].into_iter().chain(linked) {
+        let locks = names(&folder).filter_map(|name| Some(name.strip_suffix(".lock")?.to_owned()));
+        let tables = "reftable/tables.list".to_owned();
+        found.extend(locks.chain([tables]).map(|name| format!("{folder}{name}")));
+    }
+    found
 }
 
 /// A kill while a ref moves can leave the ref's own lock file, which then stops everybody. It is taken

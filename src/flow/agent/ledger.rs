@@ -48,7 +48,7 @@ pub(crate) fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> R
         .open(path(repo))
         .map_err(failed)?;
     repo.share(&path(repo));
-    lock(&file)?;
+    lock(repo, &file)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(failed)?;
     let before = parse(&bytes);
@@ -60,13 +60,14 @@ pub(crate) fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> R
         text.push(b'\n');
         file.seek(SeekFrom::Start(0))
             .and_then(|_| file.write_all(&text))
-            .and_then(|()| file.set_len(text.len() as u64))
             .map_err(failed)?;
+        // An older end behind the text is not read.
+        drop(file.set_len(text.len() as u64));
     }
     Ok(value)
 }
 
-fn lock(file: &File) -> Result<()> {
+fn lock(repo: &Repo, file: &File) -> Result<()> {
     let began = Instant::now();
     loop {
         match file.try_lock() {
@@ -74,6 +75,7 @@ fn lock(file: &File) -> Result<()> {
             Err(TryLockError::WouldBlock) if began.elapsed() < DEADLINE => {
                 std::thread::sleep(Duration::from_millis(5));
             }
+            Err(TryLockError::Error(error)) => return Err(failed(repo, &error)),
             Err(error) => {
                 return Err(Failure::new(
                     Kind::Waiting,
