@@ -211,12 +211,15 @@ pub(crate) fn look(
     format: Option<Format>,
 ) -> Result<Imported> {
     // Outside of a session it is looked at alone.
-    let own = text(ctx).map(|(_, text)| file::read_anyway(&text));
-    let own = own.unwrap_or_default();
+    let own = text(ctx).ok();
+    let taken = |text: &str| {
+        let file = file::read_anyway(text);
+        file.nodes.iter().map(|node| node.id.key()).collect()
+    };
     let mut source = Source {
         path: path.to_owned(),
         text: theirs,
-        taken: own.nodes.iter().map(|node| node.id.key()).collect(),
+        taken: own.as_ref().map(|(_, own)| taken(own)).unwrap_or_default(),
         ..Source::default()
     };
     let beside = Path::new(path)
@@ -233,6 +236,15 @@ pub(crate) fn look(
         }
     }
     let mut found = import(&source, format)?;
+    if let Some((state, own)) = own
+        && let Some(saved) = saved_before(ctx, &state, &own)
+    {
+        source.taken = taken(&saved);
+        // What an import wrote that was killed before it saved that.
+        let again = import(&source, format).ok();
+        let again = again.filter(|again| own == behind(&saved, &again.lines));
+        found = again.unwrap_or(found);
+    }
     if found.plan.is_some() && !takes_plan(ctx).unwrap_or(true) {
         let message = format!(
             "{path} has more than tasks, and the profile of the session has no {} for the rest",
@@ -267,13 +279,17 @@ pub(crate) struct TakenIn {
 
 /// Refuses a list that could not be taken in behind what is there.
 pub(crate) fn require_fitting(ctx: &Context, found: &Imported) -> Result<()> {
-    let own = text(ctx).map(|(_, text)| text).unwrap_or_default();
-    match file::graph(behind(&own, &found.lines)) {
-        Ok(_) => Ok(()),
-        Err(faults) => {
-            let lead = "mend what was given: the list is as it was";
-            Err(would_be(&faults, |_| lead.into()))
-        }
+    let (state, own) = text(ctx).ok().unzip();
+    let own = own.unwrap_or_default();
+    let Err(faults) = file::graph(behind(&own, &found.lines)) else {
+        return Ok(());
+    };
+    let saved = state.and_then(|state| saved_before(ctx, &state, &own));
+    let again = saved.map(|saved| behind(&saved, &found.lines));
+    match again.filter(|again| file::graph(again.as_str()).is_ok()) {
+        Some(again) if again == own => Ok(()),
+        Some(_) => Err(save_first(would_be(&faults, |_| AS_IT_WAS.into()))),
+        None => Err(would_be(&faults, |_| AS_IT_WAS.into())),
     }
 }
 
@@ -313,21 +329,14 @@ fn keep_plan(ctx: &Context, plan: &str, reason: Option<String>) -> Result<()> {
     }
 }
 
-/// Puts lines behind what is there, unless the list speaks against it: whole or not at all. Lines that somebody wrote
-/// into the file and did not get to save, as one does who is killed, are saved as they are.
+/// Puts lines behind what is there, unless the list speaks against it: whole or not at all.
 pub(super) fn extend(
     ctx: &Context,
     lines: &[String],
     reason: Option<String>,
-    check: impl FnOnce(&TaskFile) -> Result<()>,
+    check: impl Fn(&TaskFile) -> Result<()>,
 ) -> Result<Changed<()>> {
-    rewrite_in(ctx, reason, Stood::List, |state, text, file| {
-        let blob = state.artifacts.get(&Artifact::TaskList);
-        let saved = blob.map(|blob| ctx.repo.read_blob(blob)).transpose()?;
-        let saved = saved.unwrap_or_default();
-        if text == behind(&String::from_utf8_lossy(&saved), lines) {
-            return Ok((Text::Made(text.to_owned()), ()));
-        }
+    rewrite_in(ctx, reason, Stood::List, |_, text, file| {
         check(file)?;
         Ok((Text::Made(behind(text, lines)), ()))
     })
@@ -356,7 +365,7 @@ pub(super) enum Text {
 pub(super) fn rewrite<T>(
     ctx: &Context,
     reason: Option<String>,
-    change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
+    change: impl Fn(&str, &TaskFile) -> Result<(String, T)>,
 ) -> Result<Changed<T>> {
     rewrite_in(ctx, reason, Stood::List, |_, text, file| {
         let (text, value) = change(text, file)?;
@@ -368,7 +377,7 @@ pub(super) fn rewrite<T>(
 fn change<T>(
     ctx: &Context,
     reason: Option<String>,
-    change: impl FnOnce(&str, &TaskFile) -> Result<(Text, T)>,
+    change: impl Fn(&str, &TaskFile) -> Result<(Text, T)>,
 ) -> Result<Changed<T>> {
     rewrite_in(ctx, reason, Stood::Graph, |_, text, file| {
         change(text, file)
@@ -379,7 +388,7 @@ fn change<T>(
 pub(super) fn mend<T>(
     ctx: &Context,
     reason: Option<String>,
-    change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
+    change: impl Fn(&str, &TaskFile) -> Result<(String, T)>,
 ) -> Result<Changed<T>> {
     rewrite_in(ctx, reason, Stood::Mendable, |_, text, file| {
         let (text, value) = change(text, file)?;
@@ -417,14 +426,16 @@ impl Stood {
     }
 }
 
+/// Lead of a refusal that concerns what was given.
+const AS_IT_WAS: &str = "mend what was given: the list is as it was";
+
 /// Refuses a list that is none, unless it is nearer to one than before.
 fn require_better(text: &str, before: &[Finding]) -> Result<()> {
     let is_error = |one: &&Finding| one.severity == Severity::Error;
     let errors = |all: &[Finding]| all.iter().filter(is_error).count();
     match file::graph(text) {
         Err(after) if errors(&after) >= errors(before) => {
-            let lead = "mend what was given: the list is as it was";
-            Err(would_be(&after, |_| lead.into()))
+            Err(would_be(&after, |_| AS_IT_WAS.into()))
         }
         _ => Ok(()),
     }
@@ -457,25 +468,62 @@ fn would_be(findings: &[Finding], lead: impl Fn(&str) -> Hint) -> Failure {
     invalid(&led, "would be")
 }
 
-/// Changes the list and saves it, by a change that also sees the state of the session.
+/// The list as it is saved, where the text that stands here is another.
+fn saved_before(ctx: &Context, state: &State, stood: &str) -> Option<String> {
+    let blob = state.artifacts.get(&Artifact::TaskList);
+    let saved = match blob {
+        Some(blob) => String::from_utf8(ctx.repo.read_blob(blob).ok()?).ok()?,
+        None => String::new(),
+    };
+    (saved != stood).then_some(saved)
+}
+
+/// A refusal by what stands here and is not saved.
+fn save_first(mut failure: Failure) -> Failure {
+    let lead = || command!("save").note("(what is here of the tasks is not saved)");
+    for blocker in &mut failure.blockers {
+        blocker.help = lead();
+    }
+    failure.help(lead())
+}
+
+/// Changes the list and saves it, by a change that also sees the state of the session. What the same change wrote, and did
+/// not get to save because it was killed, is saved as it is.
 fn rewrite_in<T>(
     ctx: &Context,
     reason: Option<String>,
     asked: Stood,
-    change: impl FnOnce(&State, &str, &TaskFile) -> Result<(Text, T)>,
+    change: impl Fn(&State, &str, &TaskFile) -> Result<(Text, T)>,
 ) -> Result<Changed<T>> {
     let mut value = None;
     let put = working::rewrite(ctx, Artifact::TaskList, reason, |state, stood| {
         let stood = std::str::from_utf8(stood.unwrap_or_default()).unwrap_or_default();
         let Err(closed) = require_open(state) else {
-            let read = asked.read(stood).map_err(|failure| led(state, failure));
-            let (file, faults) = read?;
-            let (text, made) = change(state, stood, &file)?;
-            let text = match text {
-                Text::Read(text) => text,
-                Text::Made(text) => {
-                    require_better(&text, &faults)?;
-                    text
+            let made = |before: &str, file: &TaskFile, faults: &[Finding]| {
+                let (text, made) = change(state, before, file)?;
+                if let Text::Made(text) = &text {
+                    require_better(text, faults)?;
+                }
+                let (Text::Made(text) | Text::Read(text)) = text;
+                Ok((text, made))
+            };
+            let saved = saved_before(ctx, state, stood);
+            let again = saved.and_then(|saved| {
+                let (file, faults) = asked.read(&saved).ok()?;
+                made(&saved, &file, &faults).ok()
+            });
+            let is_here = again.is_some();
+            let (text, made) = match again.filter(|(text, _)| text == stood) {
+                Some(done) => done,
+                None => {
+                    let read = asked.read(stood).map_err(|failure| led(state, failure));
+                    let (file, faults) = read?;
+                    let done = made(stood, &file, &faults);
+                    if is_here {
+                        done.map_err(save_first)?
+                    } else {
+                        done?
+                    }
                 }
             };
             value = Some(made);

@@ -726,6 +726,67 @@ fn a_pipeline_that_was_killed_before_it_was_saved_starts_when_it_is_typed_again(
 }
 
 #[test]
+fn n8_a_list_that_was_killed_before_it_was_saved_is_saved_when_the_command_is_typed_again() {
+    for args in [
+        &["task", "domain", "add", "login"][..],
+        &["task", "add", "Sign in"],
+        &["task", "import", "theirs.jsonl"],
+        &["task", "import", "theirs.md"],
+    ] {
+        let s = planning(&[]);
+        s.loopx(&["save"]).ok();
+        s.write("theirs.jsonl", "{\"id\":\"T3\",\"title\":\"Third\"}\n");
+        s.write("theirs.md", "## 1. Schema\n\n- [ ] Add the column\n");
+        let call = s.call(LOOPX).args(args);
+        let died = call.env("LOOPX_FAILPOINT", "step-written").run();
+        assert_eq!(died.code, None, "{died}");
+        let list = format!(".loopx/{DEMO}/tasks.jsonl");
+        let left = s.read(&list);
+        assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok().trim(), "", "{args:?}");
+        s.loopx(args).ok();
+        assert_eq!(s.read(&list), left, "{args:?}");
+        assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok(), left, "{args:?}");
+    }
+}
+
+#[test]
+fn n8_a_refusal_by_what_is_here_and_not_saved_leads_to_save() {
+    for args in [
+        &["task", "domain", "add", "login"][..],
+        &["task", "import", "theirs.jsonl"],
+        &["task", "import", "theirs.jsonl", "--dry-run"],
+        &["pipeline", "start", "spec-only"],
+    ] {
+        let s = planning(&[]);
+        s.loopx(&["save"]).ok();
+        s.write("theirs.jsonl", "{\"id\":\"T3\",\"title\":\"Third\"}\n");
+        let list = format!(".loopx/{DEMO}/tasks.jsonl");
+        let line = "{\"id\":\"T1\",\"title\":\"One\"}\n";
+        s.write(&list, line);
+        let words: Vec<&str> = args
+            .iter()
+            .copied()
+            .filter(|word| *word != "--dry-run")
+            .collect();
+        let died = s
+            .call(LOOPX)
+            .args(&words)
+            .env("LOOPX_FAILPOINT", "step-written")
+            .run();
+        assert_eq!(died.code, None, "{died}");
+        let out = s.loopx(args).fails_with(1);
+        assert!(out.stderr.contains("git loopx save"), "{out}");
+        assert!(!out.stderr.contains("the list is as it was"), "{out}");
+        s.loopx(&["save"]).ok();
+        let left = s.read(&list);
+        assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok(), left);
+        // What stands twice on the branch, too, is mended where it was given.
+        let out = s.loopx(args).fails_with(1);
+        assert!(!out.stderr.contains("git loopx save"), "{out}");
+    }
+}
+
+#[test]
 fn a_pipeline_that_is_newer_than_its_session_says_how_to_get_it() {
     let s = planning(&[]);
     s.write("loopx/pipelines/own.toml", OWN);
