@@ -451,3 +451,51 @@ fn a_forged_list_of_the_journal_gives_no_key_away() {
         .says("9090")
         .ok();
 }
+
+/// A promotion writes the document first: where its record fails, the same command makes the record.
+#[test]
+fn n1_a_promotion_that_was_not_recorded_is_recorded_when_it_is_typed_again() {
+    for (into, text, kind) in [
+        ("rule", "Never clear the cache by day", "convention"),
+        ("adr", "Never clear the cache", "decision"),
+    ] {
+        let s = started();
+        s.loopx(&["note", text, "--kind", kind]).ok();
+        let id = notes(&s, &[])[0]["op"].as_str().expect("an id").to_owned();
+        let promote = ["note", "promote", &id, "--to", into];
+        let call = s.call(LOOPX).args(&promote).durable();
+        let failed = call.env("LOOPX_FAILPOINT", "error:fsync:1+").run();
+        assert_ne!(failed.code, Some(0), "{failed}");
+        assert!(
+            failed
+                .stderr
+                .contains("is written, and the note does not say so yet"),
+            "{failed}"
+        );
+        assert!(failed.stderr.contains("git loopx note promote"), "{failed}");
+        assert!(notes(&s, &[])[0]["promoted"].is_null());
+        let folder = s.snapshot("docs");
+        assert_eq!(folder.len(), 1);
+        s.loopx(&promote).says("docs/").ok();
+        assert_eq!(s.snapshot("docs"), folder);
+        assert_eq!(notes(&s, &[])[0]["promoted"][0]["into"], into);
+        s.loopx(&promote).fails_with(5);
+        assert_whole(&s);
+    }
+}
+
+#[test]
+fn n1_a_proposal_that_was_written_and_not_recorded_is_recorded_when_it_is_typed_again() {
+    let s = started();
+    s.loopx(&["note", "Never clear the cache", "--kind", "convention"])
+        .ok();
+    let propose = ["rule", "propose", "--write"];
+    let call = s.call(LOOPX).args(&propose).durable();
+    let failed = call.env("LOOPX_FAILPOINT", "error:fsync:1+").run();
+    assert_ne!(failed.code, Some(0), "{failed}");
+    let folder = s.snapshot("docs");
+    s.loopx(&propose).ok();
+    assert_eq!(s.snapshot("docs"), folder);
+    assert_eq!(notes(&s, &[])[0]["promoted"][0]["into"], "rule");
+    assert_whole(&s);
+}

@@ -94,6 +94,24 @@ pub(crate) fn new_about(
     Ok(change)
 }
 
+/// The path of a draft with a title, below the top of the worktree.
+fn draft_at(folder: &str, title: &str) -> Result<String> {
+    Ok(format!("{folder}/{DRAFT}{}.md", adr::slug(title)?))
+}
+
+/// The draft with this title, with its path, where there is one that has these words.
+pub(crate) fn drafted_about(
+    ctx: &Context,
+    typed: &str,
+    words: &str,
+) -> Result<Option<(String, String)>> {
+    let path = draft_at(&super::folder_path(ctx)?, &adr::title(typed)?)?;
+    let place = files::inside(&top(ctx)?, &path)?;
+    let text = files::read(&place, super::MAX_BYTES)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok(text.contains(words).then_some((path, text)))
+}
+
 /// A draft with what is known of it, to be written.
 pub(in crate::flow) fn draft_of(
     ctx: &Context,
@@ -118,7 +136,7 @@ fn drafted(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> R
             text = edit::add_link(&text, "supersedes", target);
         }
     }
-    let path = format!("{}/{DRAFT}{}.md", folder.path, adr::slug(&title)?);
+    let path = draft_at(&folder.path, &title)?;
     let place = files::inside(&top, &path)?;
     if place.exists() {
         return Err(

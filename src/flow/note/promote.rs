@@ -13,7 +13,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::OpId;
 use loopx_rules::note::bus::withdrawn;
 use loopx_rules::note::{Note, NoteKind, NoteRecord, Promotion};
-use loopx_rules::rule::RuleKind;
+use loopx_rules::rule::{Document, RuleKind};
 use loopx_store as store;
 use loopx_store::{Decision, Edits, Record, Snapshot};
 use std::fs;
@@ -41,6 +41,18 @@ pub(crate) struct Made {
     pub noted: Option<Noted>,
 }
 
+impl Made {
+    /// A document that stands already.
+    fn there(path: String, text: String) -> Self {
+        Made {
+            path,
+            before: text.clone(),
+            after: text,
+            noted: None,
+        }
+    }
+}
+
 /// Makes a rule or a draft out of a note.
 pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Result<Made> {
     let (home, records) = records(ctx, place)?;
@@ -57,12 +69,18 @@ pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Res
     let look = Look::Note(record.op.to_string());
     let subject = format!("promote the note {id} to {}", made.path);
     let promoted = (record.op.clone(), request.into, made.path.clone());
-    made.noted = Some(match home {
-        Home::Session(_) => told(ctx, &[promoted], &subject)?,
+    let noted = match home {
+        Home::Session(_) => told(ctx, &[promoted], &subject),
         _ => keep(ctx, place, &look, &subject, |_, _| {
             Ok(note_of(promoted.clone()))
-        })?,
-    });
+        }),
+    };
+    made.noted = Some(noted.map_err(|failure| {
+        let path = &made.path;
+        let left = format!("{path} is written, and the note does not say so yet");
+        let again = format!("promote {} --to {}", record.op, request.into);
+        failure.context(left).help(place.command(&again, ""))
+    })?);
     Ok(made)
 }
 
@@ -187,8 +205,18 @@ pub(super) fn kind_of(note: &Note) -> RuleKind {
     }
 }
 
+/// The document that has the rule of a note, which stays where a promotion failed, or was killed, before its record.
+pub(super) fn written(ctx: &Context, rule: &str, id: &str) -> Result<Option<Document>> {
+    let document = rules::rule_set(ctx, None)?.project_document(rule);
+    let mark = format!("(note {id})");
+    Ok(document.filter(|one| one.text.contains(&mark)))
+}
+
 fn rule(ctx: &Context, record: &NoteRecord, id: &str, request: Request<'_>) -> Result<Made> {
     let text = format!("{} (note {id})", text_of(record));
+    if let Some(one) = written(ctx, &text, id)? {
+        return Ok(Made::there(one.path, one.text));
+    }
     let added = rules::add(
         ctx,
         AddRequest {
@@ -228,6 +256,9 @@ fn draft(
         "{text}\n\nNoted by {} on {day}, in {home}: note {id}.",
         record.by.name
     );
+    if let Some((path, text)) = change::drafted_about(ctx, title, &format!("note {id}."))? {
+        return Ok(Made::there(path, text));
+    }
     let change = change::new_about(ctx, title, &said, request.dry_run)?;
     Ok(Made {
         path: change.path,

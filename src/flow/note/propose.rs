@@ -2,7 +2,7 @@
 //! rule that is known is not proposed.
 
 use super::list::records;
-use super::promote::{kind_of, short, text_of, told};
+use super::promote::{kind_of, short, text_of, told, written};
 use super::{Noted, Where, find};
 use crate::flow::context::Context;
 use crate::flow::naming;
@@ -78,8 +78,7 @@ fn of(ctx: &Context, name: Option<&str>) -> Result<Context> {
         Some(id) => id,
         None => ctx.session(&snapshot)?.state.id,
     };
-    let named = Context::open_for(wanted.as_str())?.0;
-    Ok(named.telling(&ctx.taken, &ctx.aside))
+    ctx.about(&wanted)
 }
 
 /// Proposes rules out of the notes of a session. Nothing is written.
@@ -98,8 +97,12 @@ pub(crate) fn write(ctx: &Context, name: Option<&str>, choice: Choice<'_>) -> Re
     for one in &proposed.rules {
         match add(ctx, one.kind, (&one.rule, short(&one.note)), choice, false) {
             Ok(added) => promoted.push((one.note.clone(), Promotion::Rule, added.path)),
-            // Somebody wrote it meanwhile.
-            Err(failure) if failure.code == Code::RuleKnown => {}
+            // Somebody wrote it meanwhile, or this note's own promotion did before it failed.
+            Err(failure) if failure.code == Code::RuleKnown => {
+                if let Some(known) = written(ctx, &one.rule, short(&one.note))? {
+                    promoted.push((one.note.clone(), Promotion::Rule, known.path));
+                }
+            }
             Err(failure) => {
                 failed = Some(failure);
                 break;
@@ -197,7 +200,19 @@ fn proposed(ctx: &Context, notes: Vec<NoteRecord>, choice: Choice<'_>) -> Result
                 path: added.path,
                 rule: text,
             }),
-            Err(failure) if failure.code == Code::RuleKnown => {}
+            Err(failure) if failure.code == Code::RuleKnown => {
+                if let Some(known) = written(ctx, &text, short(&record.op))? {
+                    found.rules.push(Proposal {
+                        note: record.op,
+                        seq: record.seq,
+                        by: record.by.name,
+                        kind,
+                        category: known.category,
+                        path: known.path,
+                        rule: text,
+                    });
+                }
+            }
             Err(failure) if failure.code == Code::RuleInvalid => found.unfit.push(Unfit {
                 note: record.op,
                 seq: record.seq,

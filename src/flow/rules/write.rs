@@ -219,6 +219,15 @@ impl Home {
     }
 }
 
+impl RuleSet {
+    /// The repository's document that has a rule.
+    pub(crate) fn project_document(&self, rule: &str) -> Option<Document> {
+        let all = self.documents.iter();
+        let mut all = all.filter(|one| one.origin == Origin::Project);
+        all.find(|one| rule::known([*one], rule).is_some()).cloned()
+    }
+}
+
 /// Refuses a rule that is known. The repository's rules hold for everybody: nobody needs one of his own that says the
 /// same. What somebody has for himself says nothing to the others.
 fn require_new(rule_set: &RuleSet, text: &str, origin: Origin) -> Result<()> {
