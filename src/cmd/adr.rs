@@ -6,6 +6,7 @@ use crate::flow::adr;
 use crate::flow::adr::change;
 use crate::flow::adr::change::{FileChange, Renumber};
 use crate::flow::adr::promote;
+use crate::ui::layout::cut;
 use crate::ui::{Ui, clean, diff, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -227,11 +228,13 @@ fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .iter()
         .filter(|record| wanted.is_none() || record.status == wanted)
         .collect();
+    let labels = records.iter().map(|record| record.label().len());
+    let width = labels.max().unwrap_or_default().max(5);
     for record in &records {
         ui.out(format!(
             "{}  {:<18}  {:<10}  {}",
-            ui.paint(style::NAME, &format!("{:<5}", record.label())),
-            clean(&overview::shown_status(record)),
+            ui.paint(style::NAME, &format!("{:<width$}", record.label())),
+            cut(&clean(&overview::shown_status(record)), 18),
             clean(record.date.as_deref().unwrap_or("-")),
             clean(&record.title)
         ));
@@ -296,8 +299,11 @@ fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             format!("git switch {}, then: ", done.target),
             command!("adr accept {}", done.number)
         ]
-    } else {
+    } else if done.is_filled {
         command!("adr accept {}", done.number)
+    } else {
+        // A decision that nobody wrote is accepted by nobody.
+        hint!["edit it, then: ", command!("adr accept {}", done.number)]
     };
     ui.hint(&next);
     ui.json(

@@ -301,5 +301,148 @@ fn d08_the_name_of_a_record_that_moves_has_its_own_number() {
     .says("git mv 'docs/adr/NNNN-use-x.md' 'docs/adr/0002-use-x.md'");
     checked(&[("0001-use-x.md", MADR)])
         .fails_with(1)
-        .says("git mv '0001-use-x.md' 'docs/adr/'");
+        .says("mkdir -p 'docs/adr' && git mv '0001-use-x.md' 'docs/adr/0001-use-x.md'");
+}
+
+const NYGARD: &str = "# Use X\n\n## Status\n\nAccepted\n\n## Context\n\nc\n\n## Decision\n\nd\n\n## Consequences\n\ne\n";
+
+#[test]
+fn q6_a_record_in_any_place_and_under_any_name_is_a_finding_until_it_is_read() {
+    for (file, id) in [
+        ("docs/adr/0001-use-x/README.md", "record_unread"),
+        ("docs/adr/0001-use-x/index.md", "record_unread"),
+        ("docs/adr/0001-use-x.mdx", "record_unread"),
+        ("docs/adr/0001-use-x", "record_unread"),
+        ("docs/adr/README.md", "record_unread"),
+        ("docs/decisions/ADR-1.md", "records_elsewhere"),
+        ("docs/decisions/adr-0001.md", "records_elsewhere"),
+        ("docs/decisions/0001-use-x/README.md", "records_elsewhere"),
+        ("adr/0001-x.adoc", "records_elsewhere"),
+        ("docs/ADR/0001-use-x.md", "records_elsewhere"),
+        ("ADR/0001-use-x.md", "records_elsewhere"),
+        ("ADR-1.md", "records_elsewhere"),
+    ] {
+        let s = repo(&[(file, NYGARD)]);
+        let said = adr(&s, &["check"]).fails_with(1).to_string();
+        assert!(!said.contains("in order"), "{file}: {said}");
+        assert_eq!(found(&s, "error"), [format!("{id} {file}")]);
+        led(&s, file);
+    }
+    // What is about records is none.
+    let s = repo(&[
+        ("docs/adr/0001-use-x.md", NYGARD),
+        (
+            "docs/adr/README.md",
+            "# Records\n\n- [Use X](0001-use-x.md)\n",
+        ),
+        ("docs/adr/adr-template.md", NYGARD),
+        ("docs/adr/logo.svg", "<svg/>\n"),
+    ]);
+    assert_eq!(found(&s, "error"), [""; 0]);
+}
+
+/// Follows what the findings print until none is left.
+#[track_caller]
+fn led(s: &Sandbox, what: &str) {
+    for _ in 0..4 {
+        let listed = adr(s, &["check", "--json"]).json();
+        let findings = listed["findings"].as_array().expect("findings").clone();
+        let Some(one) = findings.iter().find(|one| {
+            let id = one["id"].as_str().expect("an id");
+            id == "record_unread" || id == "records_elsewhere"
+        }) else {
+            assert_eq!(listed["records"], 1, "{what}: {listed}");
+            return;
+        };
+        let fix = one["fix"].as_str().expect("a fix");
+        match fix.strip_prefix("in loopx.toml, below [paths]: ") {
+            Some(line) => {
+                let (line, then) = line.split_once("  ").expect("what comes then");
+                assert!(then.contains("commit"), "{fix}");
+                s.write("loopx.toml", format!("[paths]\n{line}\n"));
+                s.git(&["add", "loopx.toml"]).ok();
+            }
+            None => {
+                s.call("sh").args(&["-c", fix]).run().ok();
+            }
+        }
+        s.git(&["add", "--all"]).ok();
+        s.git(&["commit", "--quiet", "-m", "Move"]).ok();
+    }
+    panic!("{what}: the fixes lead nowhere");
+}
+
+#[test]
+fn q7_records_at_the_top_are_moved_by_the_command_that_is_printed() {
+    for committed in [true, false] {
+        let s = repo(&[("code.txt", "code\n")]);
+        s.write("0001-one.md", NYGARD.replace("Use X", "One"));
+        s.write("0002-two.md", NYGARD.replace("Use X", "Two"));
+        if committed {
+            s.git(&["add", "--all"]).ok();
+            s.git(&["commit", "--quiet", "-m", "Records"]).ok();
+        }
+        let listed = adr(&s, &["check", "--json"]).json();
+        let fix = listed["findings"][0]["fix"].as_str().expect("a fix");
+        assert_eq!(fix.contains("git mv"), committed, "{fix}");
+        s.call("sh").args(&["-c", fix]).run().ok();
+        adr(&s, &["check"]).says("2 records are in order").ok();
+        assert!(!s.exists("0001-one.md") && s.exists("docs/adr/0002-two.md"));
+    }
+}
+
+#[test]
+fn q7_a_folder_may_end_with_a_slash() {
+    let s = repo(&[
+        ("loopx.toml", "[paths]\nadr = \"docs/decisions/\"\n"),
+        ("docs/decisions/0001-use-x.md", NYGARD),
+    ]);
+    adr(&s, &["check"]).says("1 record is in order").ok();
+    adr(&s, &["list"]).says("Use X").ok();
+}
+
+#[test]
+fn q8_a_record_is_named_without_its_ending() {
+    let s = repo(&[
+        ("docs/adr/0001-use-x.md", NYGARD),
+        ("docs/adr/20220101-third.md", NYGARD),
+        (
+            "docs/adr/0002-template.md",
+            "---\nstatus: \"{proposed | rejected | accepted | deprecated}\"\n---\n# Template\n",
+        ),
+    ]);
+    for word in [
+        "0001-use-x",
+        "docs/adr/0001-use-x",
+        "0001-use-x.md",
+        "use-x",
+        "1",
+    ] {
+        adr(&s, &["show", word]).says("Use X").ok();
+    }
+    for word in [
+        "20220101-third",
+        "docs/adr/20220101-third",
+        "third",
+        "20220101",
+    ] {
+        adr(&s, &["show", word]).ok();
+    }
+    let listed = adr(&s, &["list"]).ok();
+    let at = |title: &str| {
+        let line = listed.lines().find(|line| line.contains(title));
+        line.expect("a row").find("  -  ").expect("a date")
+    };
+    assert_eq!(at("Use X"), at("Template"), "{listed}");
+}
+
+#[test]
+fn q13_a_promoted_decision_that_nobody_wrote_is_to_be_written_first() {
+    let s = repo(&[("code.txt", "code\n")]);
+    adr(&s, &["new", "Use X"]).ok();
+    let said = adr(&s, &["promote"]).ok();
+    assert!(
+        said.contains("edit it, then: git loopx adr accept 1"),
+        "{said}"
+    );
 }

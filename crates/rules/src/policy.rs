@@ -170,6 +170,26 @@ pub struct Paths {
     pub rules: String,
 }
 
+impl Paths {
+    /// Takes away what people type around the name of a folder, as shells complete it: `./docs/adr/`.
+    fn tidy(&mut self) {
+        for path in [
+            &mut self.specs,
+            &mut self.adr,
+            &mut self.pipelines,
+            &mut self.prompts,
+            &mut self.templates,
+            &mut self.rules,
+        ] {
+            let bare = path.strip_prefix("./").unwrap_or(path);
+            let bare = bare.trim_end_matches('/').to_owned();
+            if !bare.is_empty() {
+                *path = bare;
+            }
+        }
+    }
+}
+
 impl Default for Paths {
     fn default() -> Self {
         Paths {
@@ -465,10 +485,11 @@ vocabulary!(
 impl Policy {
     /// Reads the file; `label` names it in errors.
     pub fn parse(text: &str, label: &str) -> Result<Self> {
-        let policy = match toml::from_str::<Policy>(text) {
+        let mut policy = match toml::from_str::<Policy>(text) {
             Ok(policy) => policy,
             Err(error) => unknown::read(text, label, &error)?,
         };
+        policy.paths.tidy();
         match policy.check() {
             Ok(()) => Ok(policy),
             Err(fault) => Err(fault.placed(text, label)),

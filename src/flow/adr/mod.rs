@@ -17,7 +17,7 @@ use loopx_rules::policy::Policy;
 use loopx_spec::Finding;
 use loopx_spec::adr;
 use loopx_spec::adr::check;
-use loopx_spec::adr::check::Elsewhere;
+use loopx_spec::adr::check::{Elsewhere, Misplaced};
 use loopx_spec::adr::{Record, is_record, number_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -147,12 +147,25 @@ pub(crate) fn load(ctx: &Context) -> Result<Folder> {
 
 /// The files of the folder, and of those below it, that read like records and are read as none.
 fn unread(top: &Path, path: &str) -> Result<Vec<String>> {
-    let mut found = Vec::new();
+    let is_wanted = |dir: &str, file: &str| dir != path || !is_record(file);
+    let (mut found, linked) = like_records(top, path, &is_wanted)?;
+    found.extend(linked);
+    found.sort();
+    Ok(found)
+}
+
+/// The wanted files of a folder, and of those below it, that read like records; with them the links that are named so.
+fn like_records(
+    top: &Path,
+    path: &str,
+    is_wanted: &dyn Fn(&str, &str) -> bool,
+) -> Result<(Vec<String>, Vec<String>)> {
+    let (mut found, mut linked) = (Vec::new(), Vec::new());
     let mut folders = vec![path.to_owned()];
     while let Some(dir) = folders.pop() {
         let place = files::inside(top, &dir)?;
         for file in file_names(&place)? {
-            if (dir != path || !is_record(&file)) && is_like(&place, &file)? {
+            if is_wanted(&dir, &file) && is_like(&place, &file)? {
                 found.push(format!("{dir}/{file}"));
             }
         }
@@ -165,12 +178,12 @@ fn unread(top: &Path, path: &str) -> Result<Vec<String>> {
             if kind.as_ref().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(format!("{dir}/{name}"));
             } else if kind.is_ok_and(|kind| kind.is_symlink()) && is_record(&name) {
-                found.push(format!("{dir}/{name}"));
+                linked.push(format!("{dir}/{name}"));
             }
         }
     }
     found.sort();
-    Ok(found)
+    Ok((found, linked))
 }
 
 fn is_like(place: &Path, file: &str) -> Result<bool> {
@@ -182,30 +195,61 @@ fn is_like(place: &Path, file: &str) -> Result<bool> {
     Ok(adr::reads_like_one(file, &String::from_utf8_lossy(&text)))
 }
 
+/// The usual folders that are there, as each is spelled.
+fn usual(top: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for dir in USUAL {
+        let mut spelled = vec![String::new()];
+        for part in dir.split('/').filter(|part| !part.is_empty()) {
+            let below = spelled.iter().flat_map(|above| {
+                let names = files::entries(&top.join(above)).into_iter();
+                let names = names.filter(|name| name.eq_ignore_ascii_case(part));
+                names.map(move |name| match above.as_str() {
+                    "" => name,
+                    above => format!("{above}/{name}"),
+                })
+            });
+            // A link may lead out of the worktree.
+            let is_dir = |dir: &String| {
+                let meta = std::fs::symlink_metadata(top.join(dir));
+                meta.is_ok_and(|meta| meta.is_dir())
+            };
+            spelled = below.filter(is_dir).collect();
+        }
+        found.extend(spelled);
+    }
+    found
+}
+
 /// The records of the first usual folder that has some and is another than the folder of the policy.
-fn misplaced(top: &Path, folder: &Folder) -> Result<Vec<String>> {
-    for dir in USUAL.iter().filter(|dir| **dir != folder.path) {
+fn misplaced(top: &Path, folder: &Folder) -> Result<Option<Misplaced>> {
+    let own = top.join(&folder.path).canonicalize().ok();
+    let below = format!("{}/", folder.path);
+    for dir in usual(top) {
+        let place = top.join(&dir);
         // What lies below the folder is looked at with the folder.
-        if dir.starts_with(&format!("{}/", folder.path)) {
+        let is_own = own.is_some() && place.canonicalize().ok() == own;
+        if is_own || dir.starts_with(&below) {
             continue;
         }
-        let place = top.join(dir);
-        // A link may lead out of the worktree.
-        if std::fs::symlink_metadata(&place).map_or(true, |meta| !meta.is_dir()) {
-            continue;
-        }
-        let mut found = Vec::new();
-        for file in file_names(&place)? {
-            if is_record(&file) && is_like(&place, &file)? {
-                let lead = if dir.is_empty() { "" } else { "/" };
-                found.push(format!("{dir}{lead}{file}"));
+        let files = if dir.is_empty() {
+            let mut named = Vec::new();
+            for file in file_names(&place)? {
+                if adr::is_named_like_one(&file) && is_like(&place, &file)? {
+                    named.push(file);
+                }
             }
-        }
-        if !found.is_empty() {
-            return Ok(found);
+            named
+        } else {
+            let is_other =
+                |dir: &str, _: &str| dir != folder.path && !dir.starts_with(below.as_str());
+            like_records(top, &dir, &is_other)?.0
+        };
+        if !files.is_empty() {
+            return Ok(Some(Misplaced { folder: dir, files }));
         }
     }
-    Ok(Vec::new())
+    Ok(None)
 }
 
 /// The records that branches brought whose commits are all here: a merge took them in.
@@ -289,9 +333,10 @@ impl Folder {
     /// The record that a word names: a number, a file, a slug, or the beginning of an id.
     pub(crate) fn find(&self, word: &str) -> Result<&Record> {
         let name = word.rsplit('/').next().unwrap_or(word);
+        let name = name.strip_suffix(".md").unwrap_or(name);
         let number: Option<u32> = word.parse().ok();
         let exact = |record: &&Record| {
-            record.file == name
+            record.file.strip_suffix(".md") == Some(name)
                 || (!record.is_draft() && record.label() == word)
                 || record.slug() == word
                 || record.id.as_deref() == Some(word)
@@ -374,7 +419,17 @@ pub(crate) fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Findi
     };
     let misplaced = match ctx.repo.work_dir() {
         Some(top) => misplaced(top, &folder)?,
-        None => Vec::new(),
+        None => None,
+    };
+    let tree = ctx
+        .repo
+        .head()?
+        .commit
+        .map(|head| ctx.repo.commit_info(&head));
+    let tree = tree.transpose()?.map(|info| info.tree);
+    let committed = |path: &str| {
+        let entry = tree.as_ref().map(|tree| ctx.repo.entry_at(tree, path));
+        matches!(entry, Some(Ok(Some(_))))
     };
     let known: BTreeSet<&str> = folder.records.iter().map(|r| r.file.as_str()).collect();
     let exists = |path: &str| match &dir {
@@ -389,7 +444,8 @@ pub(crate) fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Findi
         ours: &ours,
         thawed: &thawed,
         unread: &folder.unread,
-        misplaced: &misplaced,
+        misplaced: misplaced.as_ref(),
+        committed: &committed,
         exists: &exists,
         hash: &hash,
     });

@@ -3,7 +3,7 @@
 //! The number is decided against the tip that the commit is put on, and again when that moved: two
 //! promotions never give one number. Links are written to both records here and nowhere earlier.
 
-use super::{MAX_BYTES, hash, of_tree, record, tree_files};
+use super::{MAX_BYTES, hash, of_tree, record, require_filled, tree_files};
 use crate::flow::context::Context;
 use crate::flow::journal::{Entry, Scope, Step, Worktree};
 use crate::flow::naming;
@@ -53,6 +53,8 @@ pub(crate) struct Promoted {
     pub touched: Vec<String>,
     /// The draft that was left, because it could not be taken away.
     pub left: Option<String>,
+    /// Set where each section that its form asks for has a text.
+    pub is_filled: bool,
 }
 
 /// A draft's file in the worktree.
@@ -420,6 +422,7 @@ fn land(
     }
     let path = format!("{folder}/{}", new.file);
     touched.remove(&path);
+    let is_filled = require_filled(&path, &new).is_ok();
     Ok(Some(Promoted {
         number: new.number.unwrap_or_default(),
         path,
@@ -428,6 +431,7 @@ fn land(
         session: candidate.session.clone(),
         touched: touched.into_keys().collect(),
         left,
+        is_filled,
     }))
 }
 

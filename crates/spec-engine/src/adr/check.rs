@@ -7,6 +7,7 @@ use super::edit::holds;
 use super::record::{Link, Record, Status, reverse, verb_key};
 use super::{is_record, named_as_record, next_number, number_of, slug, slug_of, text};
 use crate::{Finding, Severity};
+use loopx_base::counted;
 use loopx_base::hint::{Hint, command, hint};
 use pulldown_cmark::{Event, Parser, Tag};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,15 @@ pub struct Elsewhere {
     pub number: u32,
     pub file: String,
     pub id: Option<String>,
+}
+
+/// Records that lie in a folder where none is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misplaced {
+    /// The folder, from the top; empty for the top.
+    pub folder: String,
+    /// Paths of its files, from the top.
+    pub files: Vec<String>,
 }
 
 /// Records and facts on which a check of the folder rests.
@@ -34,8 +44,10 @@ pub struct Folder<'a> {
     pub thawed: &'a BTreeMap<String, String>,
     /// Files, from the top, that read like records and are named like none, or lie where none is read.
     pub unread: &'a [String],
-    /// Files, from the top, of a folder that is not this one: this one has no record.
-    pub misplaced: &'a [String],
+    /// Records that lie in another folder, where some do.
+    pub misplaced: Option<&'a Misplaced>,
+    /// Test for a path, from the top: tells whether the path is committed.
+    pub committed: &'a dyn Fn(&str) -> bool,
     /// Test for a path, relative to the folder: tells whether the path exists.
     pub exists: &'a dyn Fn(&str) -> bool,
     /// The hash of a pinned text.
@@ -84,80 +96,94 @@ pub fn check(folder: &Folder<'_>) -> Vec<Finding> {
 
 /// Records that nobody reads: a folder that holds some is not in order.
 fn unread(folder: &Folder<'_>, notes: &mut Notes<'_>) {
-    let files = folder.records.iter().map(|record| record.file.as_str());
-    let mut taken: BTreeSet<String> = files.clone().map(str::to_owned).collect();
+    let files = folder.records.iter().map(|record| record.file.clone());
+    let mut taken: BTreeSet<String> = files.collect();
     for path in folder.unread {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
         let message = if dir != folder.path {
             "it reads like a record, and lies where none is read"
         } else if is_record(name) {
             "it is named like a record, and is a symbolic link, which nobody follows"
-        } else if number_of(&named_as_record(name, 0)).is_some_and(|number| number > 0) {
+        } else if !name.ends_with(".md") {
             "it reads like a record, and its name ends with another than `.md`"
         } else {
             "it reads like a record, and its name begins with neither a number nor a date"
         };
-        let free = next_number(taken.iter().map(String::as_str));
-        let mut wanted = named_as_record(name, free);
-        let number = number_of(&wanted);
-        if number.is_some() && taken.iter().any(|file| number_of(file) == number) {
-            wanted = format!("{free:04}-{}.md", slug_of(&wanted));
-        }
         let fix = if dir == folder.path && is_record(name) {
             format!("git rm --cached '{path}'  (and put the file in its place)")
         } else {
-            format!("git mv '{path}' '{}/{wanted}'", folder.path)
+            moved(folder, path, &mut taken)
         };
-        taken.insert(wanted);
         let severity = Severity::Error;
         let found = Finding::new(severity, "record_unread", path, 1, message, fix);
         notes.found.push(found);
     }
-    if let Some(first) = folder.misplaced.first() {
-        let (dir, fix) = match first.rsplit_once('/') {
-            Some((dir, _)) if !folder.records.is_empty() => (
-                dir,
-                format!(
-                    "move them, each with a free number: git mv '{first}' '{}/'",
-                    folder.path
-                ),
-            ),
-            Some((dir, _)) => (
-                dir,
-                format!("in loopx.toml, below [paths]: adr = \"{dir}\""),
-            ),
-            None => {
-                let all: Vec<String> = folder
-                    .misplaced
-                    .iter()
-                    .map(|one| format!("'{one}'"))
-                    .collect();
-                let (all, to) = (all.join(" "), folder.path);
-                (
-                    "the top of the repository",
-                    format!("move them into a folder: git mv {all} '{to}/'"),
-                )
-            }
-        };
-        notes.found.push(Finding::new(
-            Severity::Error,
-            "records_elsewhere",
-            first,
-            1,
-            match folder.records.len() {
-                0 => format!(
-                    "there is no record in {}, and {} in {dir}",
-                    folder.path,
-                    loopx_base::counted(folder.misplaced.len(), "record")
-                ),
-                _ => format!(
-                    "expected all records in {}, found {} in {dir}",
-                    folder.path,
-                    loopx_base::counted(folder.misplaced.len(), "record")
-                ),
-            },
-            fix,
-        ));
+    if let Some(misplaced) = folder.misplaced {
+        elsewhere(folder, misplaced, &mut taken, notes);
+    }
+}
+
+/// The command that puts a file into the folder, under a name with a free number.
+fn moved(folder: &Folder<'_>, path: &str, taken: &mut BTreeSet<String>) -> String {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let own = dir.rsplit('/').next().filter(|_| dir != folder.path);
+    let free = next_number(taken.iter().map(String::as_str));
+    let mut wanted = named_as_record(name, own, free);
+    let number = number_of(&wanted);
+    if number.is_some() && taken.iter().any(|file| number_of(file) == number) {
+        wanted = format!("{free:04}-{}.md", slug_of(&wanted));
+    }
+    let fix = format!("{} '{path}' '{}/{wanted}'", folder.mover(path), folder.path);
+    taken.insert(wanted);
+    fix
+}
+
+/// Records of another folder: the policy names that folder, or the records come here.
+fn elsewhere(
+    folder: &Folder<'_>,
+    misplaced: &Misplaced,
+    taken: &mut BTreeSet<String>,
+    notes: &mut Notes<'_>,
+) {
+    let (own, dir) = (folder.path, misplaced.folder.as_str());
+    let Some(first) = misplaced.files.first() else {
+        return;
+    };
+    let place = match dir {
+        "" => "the top of the repository",
+        dir => dir,
+    };
+    let fix = if !folder.records.is_empty() {
+        let fix = moved(folder, first, taken);
+        format!("move them, each with a free number: {fix}")
+    } else if dir.is_empty() {
+        let all: Vec<String> = misplaced
+            .files
+            .iter()
+            .map(|one| moved(folder, one, taken))
+            .collect();
+        format!("mkdir -p '{own}' && {}", all.join(" && "))
+    } else {
+        format!("in loopx.toml, below [paths]: adr = \"{dir}\"  (and commit loopx.toml)")
+    };
+    let many = counted(misplaced.files.len(), "record");
+    let message = match folder.records.len() {
+        0 => format!("there is no record in {own}, and {many} in {place}"),
+        _ => format!("expected all records in {own}, found {many} in {place}"),
+    };
+    let severity = Severity::Error;
+    let found = Finding::new(severity, "records_elsewhere", first, 1, message, fix);
+    notes.found.push(found);
+}
+
+impl Folder<'_> {
+    /// The command that moves a file.
+    fn mover(&self, path: &str) -> &'static str {
+        if (self.committed)(path) {
+            "git mv"
+        } else {
+            "mv"
+        }
     }
 }
 
@@ -556,7 +582,8 @@ mod tests {
             ours: &ours,
             thawed: &BTreeMap::new(),
             unread: &[],
-            misplaced: &[],
+            misplaced: None,
+            committed: &|_| true,
             exists: &|path| all.contains(path),
             hash: &hash,
         });

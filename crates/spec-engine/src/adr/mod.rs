@@ -11,9 +11,11 @@ pub mod overview;
 pub mod record;
 pub mod renumber;
 pub mod text;
+mod unread;
 
 use loopx_base::hint::command;
 pub use record::{Layout, Link, Record, Status};
+pub use unread::{is_named_like_one, is_text, named_as_record, reads_like_one};
 
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::SessionId;
@@ -82,62 +84,6 @@ pub fn is_record(file: &str) -> bool {
     number_of(file).is_some()
         || date_of(file).is_some()
         || (file.starts_with(DRAFT) && file.ends_with(".md"))
-}
-
-/// Endings of the texts in which people keep records; only the first is read.
-const TEXTS: [&str; 7] = [
-    ".md",
-    ".markdown",
-    ".mdown",
-    ".adoc",
-    ".asciidoc",
-    ".rst",
-    ".txt",
-];
-
-/// The name of a text without its ending; nothing for another file.
-fn stem_of(file: &str) -> Option<&str> {
-    let name = file.to_lowercase();
-    let ending = TEXTS.iter().find(|ending| name.ends_with(**ending))?;
-    file.get(..file.len() - ending.len())
-}
-
-/// Test for a text in which people keep records, whether it is read or not.
-pub fn is_text(file: &str) -> bool {
-    stem_of(file).is_some()
-}
-
-/// The name that a text would have as a record; `free` is the number for a name without one.
-pub fn named_as_record(file: &str, free: u32) -> String {
-    let stem = stem_of(file).unwrap_or(file);
-    let stem = stem.strip_prefix("NNNN-").unwrap_or(stem);
-    let name = format!("{stem}.md");
-    if is_record(&name) {
-        name
-    } else {
-        format!("{free:04}-{stem}.md")
-    }
-}
-
-/// Test for a text that is named like no record and reads like one.
-pub fn reads_like_one(file: &str, text: &str) -> bool {
-    let name = file.to_lowercase();
-    let other = ["readme", "index", "template"];
-    if stem_of(file).is_none() || other.iter().any(|word| name.contains(word)) {
-        return false;
-    }
-    // Headings of AsciiDoc.
-    let lines = text.lines().map(|line| {
-        let level = line.len() - line.trim_start_matches('=').len();
-        match &line[level..] {
-            rest if level > 0 && rest.starts_with(' ') => format!("{}{rest}", "#".repeat(level)),
-            _ => line.to_owned(),
-        }
-    });
-    let text = lines.collect::<Vec<_>>().join("\n");
-    let record = Record::read(file, &text);
-    let decided = |title: &String| title == "decision" || title == "decision outcome";
-    record.sections.iter().any(decided)
 }
 
 /// A title as it was typed, on one line.
