@@ -269,3 +269,19 @@ fn scripts_of_managers_in_the_repositorys_own_folder_go_on_running() {
     foreign(&s, "pre-commit", 0);
     s.loopx(&["hooks", "install"]).ok();
 }
+
+#[test]
+fn q10_a_repository_below_a_folder_named_as_a_manager_belongs_to_nobody() {
+    for name in ["hk", "lefthook"] {
+        let s = Sandbox::new();
+        let dir = s.root().join(name).join("project");
+        std::fs::create_dir_all(&dir).expect("a folder");
+        s.git_in(&dir, &["init", "--quiet"]).ok();
+        s.git_in(&dir, &["config", "core.hooksPath", ".githooks"])
+            .ok();
+        let out = s.loopx_in(&dir, &["hooks", "status"]);
+        assert!(!out.to_string().contains("owns"), "{out}");
+        let out = s.loopx_in(&dir, &["hooks", "install"]).to_string();
+        assert!(!out.contains("owns it"), "{out}");
+    }
+}

@@ -59,9 +59,24 @@ pub(super) fn read_hook(hook: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// Recognises whose a hooks folder is, by its path. Links are followed where the folders are there.
+pub(super) fn by_path(dir: &Path, top: Option<&Path>) -> Option<Manager> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let top = top.map(|top| real(top).to_string_lossy().into_owned());
+    // A folder that is not there yet has one above it that is.
+    let there = dir.ancestors().find(|above| above.exists());
+    let below = there.and_then(|there| dir.strip_prefix(there).ok());
+    let dir = match (there, below) {
+        (Some(there), Some(below)) if below.as_os_str().is_empty() => real(there),
+        (Some(there), Some(below)) => real(there).join(below),
+        _ => dir.to_owned(),
+    };
+    Manager::of_path(&dir.to_string_lossy(), top.as_deref())
+}
+
 /// Recognises whose a hooks folder is, by its path or by the scripts in it.
-pub(super) fn manager_of(dir: &Path) -> Result<Option<Manager>> {
-    if let Some(manager) = Manager::of_path(&dir.to_string_lossy()) {
+pub(super) fn manager_of(dir: &Path, top: Option<&Path>) -> Result<Option<Manager>> {
+    if let Some(manager) = by_path(dir, top) {
         return Ok(Some(manager));
     }
     for event in Event::ALL {

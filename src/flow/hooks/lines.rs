@@ -1,6 +1,6 @@
 //! Lines of files that are not ours and that call us, and managers that will write hooks over ours.
 
-use super::files::read_hook;
+use super::files::{by_path, read_hook};
 use loopx_base::env;
 use loopx_base::failure::Result;
 use loopx_hosts::hooks;
@@ -22,7 +22,7 @@ pub(super) fn wired(top: Option<&Path>, dir: &Path, event: Event) -> Result<Opti
     } else {
         manager::call_in(&script, event)
     };
-    let owner = Manager::of_path(&dir.to_string_lossy()).or_else(|| Manager::of_script(&script));
+    let owner = by_path(dir, top).or_else(|| Manager::of_script(&script));
     if let Some(found) = top.and_then(|top| configured(top, event)) {
         let (manager, file, line) = found;
         let comes_to = |owner: Manager| {

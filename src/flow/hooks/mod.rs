@@ -93,7 +93,7 @@ pub(crate) fn read() -> Result<Repository> {
     let manager = if standing == Standing::Owned {
         None
     } else {
-        manager_of(&dir)?
+        manager_of(&dir, top.as_deref())?
     };
     let manager_files = match &top {
         Some(top) => existing(top),
@@ -145,7 +145,7 @@ fn place(dir: &Path, common: &Path, top: Option<&Path>) -> Result<Place> {
         in_git_dir,
         in_worktree,
         is_tracked: top.is_some_and(|top| is_tracked(top, dir)),
-        is_managed: !in_git_dir && manager_of(dir)?.is_some(),
+        is_managed: !in_git_dir && manager_of(dir, top)?.is_some(),
     })
 }
 

@@ -135,9 +135,16 @@ impl Manager {
         fixed.iter().map(|&file| file.to_owned()).collect()
     }
 
-    /// Recognises the manager that owns a hooks folder, by its path.
-    pub fn of_path(path: &str) -> Option<Manager> {
-        path.split('/').find_map(|part| match part {
+    /// Recognises the manager that owns a hooks folder, by its path: by the part below the worktree; elsewhere by the folder
+    /// and the one above it, and only where that is hidden. Any other folder may be somebody's home or project.
+    pub fn of_path(path: &str, top: Option<&str>) -> Option<Manager> {
+        let below = top.and_then(|top| path.strip_prefix(top)?.strip_prefix('/'));
+        let parts = below.unwrap_or(path).rsplit('/');
+        let seen = if below.is_some() { usize::MAX } else { 2 };
+        let mut parts = parts
+            .take(seen)
+            .filter(|part| below.is_some() || part.starts_with('.'));
+        parts.find_map(|part| match part {
             ".husky" => Some(Manager::Husky),
             ".lefthook" | "lefthook" => Some(Manager::Lefthook),
             ".prek" | "prek" => Some(Manager::Prek),
@@ -385,8 +392,24 @@ mod tests {
             assert_eq!(Manager::of_script(script.as_bytes()), Some(manager));
         }
         assert_eq!(Manager::of_script(b"#!/bin/sh\nexit 0\n"), None);
-        assert_eq!(Manager::of_path("/a b/.husky/_"), Some(Manager::Husky));
-        assert_eq!(Manager::of_path("/a/.githooks"), None);
+    }
+
+    #[test]
+    fn q10_a_folder_above_the_repository_decides_nothing() {
+        for (path, top, manager) in [
+            ("/a b/.husky/_", Some("/a b"), Some(Manager::Husky)),
+            ("/a b/.husky/_", None, Some(Manager::Husky)),
+            ("/a/lefthook/hooks", Some("/a"), Some(Manager::Lefthook)),
+            ("/home/u/.hk-hooks", Some("/a"), Some(Manager::Hk)),
+            ("/a/.githooks", Some("/a"), None),
+            ("/src/hk/.githooks", Some("/src/hk"), None),
+            ("/src/lefthook/.git/hooks", Some("/src/lefthook"), None),
+            ("/home/hk/hooks", Some("/a"), None),
+            ("/home/hk/hooks", None, None),
+            ("/home/u/.husky/r/hooks", Some("/a"), None),
+        ] {
+            assert_eq!(Manager::of_path(path, top), manager, "{path}");
+        }
     }
 
     #[test]
