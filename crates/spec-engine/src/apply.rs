@@ -18,6 +18,7 @@ use super::words::{self, OpKind};
 use loopx_base::findings;
 use loopx_base::findings::{Finding, Notes};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -146,8 +147,9 @@ impl<'g> Ground<'g> {
         if findings::has_errors(&outcome.findings) {
             return None;
         }
-        ours.root.refresh();
         let text = ours.write();
+        // A tree takes several times the memory of its text, and this one is not needed any more.
+        drop(ours);
         let Some((base, theirs)) = apart else {
             return Some(text);
         };
@@ -176,13 +178,13 @@ impl<'g> Ground<'g> {
     /// Spec against which the delta was written.
     fn base(&self) -> Tree<'g> {
         let mut base = match self.layout {
-            Some(layout) if self.is_target_base() => Tree::of(layout),
+            Some(layout) if self.is_target_base() => Tree::skim(layout),
             _ => {
                 // Who says what a new domain is for says it in the place of a placeholder only.
                 let placeholder = operate::placeholder_section(self.layout);
                 let placeholder = placeholder.filter(|_| self.delta.purpose.is_some());
                 let text = self.bases.default.as_deref().or(placeholder);
-                Tree::of(&Layout::read(text.unwrap_or_default()))
+                Tree::skim(&Layout::read(text.unwrap_or_default()))
             }
         };
         let recorded = &self.bases.per_requirement;
@@ -190,7 +192,7 @@ impl<'g> Ground<'g> {
         let mut versions: HashMap<*const str, Node<'_>> = HashMap::new();
         for text in recorded.values() {
             let version = versions.entry(Rc::as_ptr(text));
-            version.or_insert_with(|| Node::read(&Layout::read(text)));
+            version.or_insert_with(|| Node::skim(&Layout::read(text)));
         }
         if !versions.is_empty() {
             let recorded = recorded.iter().filter_map(|(name, text)| {
@@ -205,8 +207,8 @@ impl<'g> Ground<'g> {
 
     fn theirs(&self) -> Tree<'g> {
         match self.layout {
-            Some(layout) => Tree::of(layout),
-            None => Tree::of(&Layout::read("")),
+            Some(layout) => Tree::skim(layout),
+            None => Tree::skim(&Layout::read("")),
         }
     }
 
@@ -273,7 +275,7 @@ impl<'g> Ground<'g> {
     ) -> Merged {
         // What the delta names is known of its own side only: the other may be the result of a delta
         // too. Both sides are read as texts, so that neither the first nor the second decides.
-        let ours = Tree::of(&Layout::read(ours));
+        let ours = Tree::skim(&Layout::read(ours));
         let renames = self.bases.target_renames.iter();
         let renames: Vec<(String, String)> = renames
             .map(|(from, to)| (words::fold(from), words::fold(to)))
@@ -343,13 +345,16 @@ impl<'g> Ground<'g> {
     /// front of a heading without an empty line, or of an indented one, can take the heading in.
     fn reads_otherwise(&self, before: &Layout<'_>, after: &Layout<'_>, notes: &mut Notes<'_>) {
         let (was, is) = (self.untouched(before), self.untouched(after));
-        // Both are sorted.
-        let odd = was.iter().find(|name| is.binary_search(name).is_err());
-        let odd = odd.or_else(|| is.iter().find(|name| was.binary_search(name).is_err()));
-        let odd = odd
-            .map(String::as_str)
-            .or_else(|| unread(after, self.delta));
-        let Some(name) = odd.or((was != is).then_some("a heading")) else {
+        let odd = if was == is {
+            unread(after, self.delta)
+        } else {
+            // Both are sorted.
+            let odd = was.iter().find(|name| is.binary_search(name).is_err());
+            let odd = odd.or_else(|| is.iter().find(|name| was.binary_search(name).is_err()));
+            let odd = odd.copied().or_else(|| unread(after, self.delta));
+            odd.or(Some("a heading"))
+        };
+        let Some(name) = odd else {
             return;
         };
         notes.error(
@@ -363,14 +368,13 @@ impl<'g> Ground<'g> {
     }
 
     /// The headings of a spec that the delta does not touch, sorted.
-    fn untouched(&self, layout: &Layout<'_>) -> Vec<String> {
+    fn untouched<'t>(&self, layout: &Layout<'t>) -> Vec<&'t str> {
         let sections = layout.sections.iter().filter(|s| s.word.is_none());
-        let sections = sections.map(|s| layout.slice(&s.title).to_owned());
-        let requirements = check::named(layout)
-            .into_iter()
-            .map(|one| one.name.to_owned());
-        let requirements = requirements.filter(|name| !self.touched.contains(&words::fold(name)));
-        let mut all: Vec<String> = sections.chain(requirements).collect();
+        let sections = sections.map(|s| layout.slice(&s.title));
+        let requirements = check::named(layout).into_iter().map(|one| one.name);
+        let requirements =
+            requirements.filter(|name| !self.touched.contains(words::folded(name).as_ref()));
+        let mut all: Vec<&str> = sections.chain(requirements).collect();
         all.sort_unstable();
         all
     }
@@ -379,32 +383,38 @@ impl<'g> Ground<'g> {
 /// Requirement that the delta writes and that nobody would read: the text in front takes it in.
 fn unread<'d>(after: &Layout<'_>, delta: &'d DomainDelta) -> Option<&'d str> {
     let requirements = check::named(after).into_iter();
-    let read: HashSet<String> = requirements.map(|one| words::fold(one.name)).collect();
-    let mut written = delta.operations.iter().filter_map(|op| match op.kind {
-        OpKind::Added => Some(op.name.as_str()),
+    let read: HashSet<Cow<'_, str>> = requirements.map(|one| words::folded(one.name)).collect();
+    let mut written = delta.operations.iter().filter_map(new_name);
+    written.find(|name| !read.contains(&words::folded(name)))
+}
+
+/// Name that an operation brings into the spec.
+fn new_name(op: &Operation) -> Option<&str> {
+    match op.kind {
+        OpKind::Added => Some(&op.name),
         OpKind::Renamed => op.to.as_deref(),
         _ => None,
-    });
-    written.find(|name| !read.contains(&words::fold(name)))
+    }
 }
 
 /// A new name that differs from another in case or marks only is a mistake more often than a name.
 fn near_names(requirements: &[check::Named<'_>], delta: &DomainDelta, notes: &mut Notes<'_>) {
-    let mut loose: HashMap<String, Vec<&str>> = HashMap::new();
-    for one in requirements {
-        loose
-            .entry(words::loose(one.name))
-            .or_default()
-            .push(one.name);
+    let new: Vec<(&Operation, &str, String)> = (delta.operations.iter())
+        .filter_map(|op| Some((op, new_name(op)?)))
+        .map(|(op, name)| (op, name, words::loose(name)))
+        .collect();
+    let mut alike: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (_, _, loose) in &new {
+        alike.entry(loose).or_default();
     }
-    for op in &delta.operations {
-        let new = match op.kind {
-            OpKind::Added => op.name.as_str(),
-            OpKind::Renamed => op.to.as_deref().unwrap_or_default(),
-            _ => continue,
-        };
+    for one in requirements {
+        if let Some(names) = alike.get_mut(words::loose(one.name).as_str()) {
+            names.push(one.name);
+        }
+    }
+    for (op, new, loose) in &new {
         let key = words::fold(new);
-        let others = loose.get(&words::loose(new)).map(Vec::as_slice);
+        let others = alike.get(loose.as_str()).map(Vec::as_slice);
         if let Some(other) = others
             .unwrap_or_default()
             .iter()

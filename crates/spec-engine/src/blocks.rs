@@ -55,6 +55,8 @@ pub(crate) fn blank(eol: Eol) -> &'static str {
 
 /// Gives a node another name, in its heading and for look-up.
 pub(crate) fn rename(node: &mut Node<'_>, name: &str) {
+    let opened = node.opened().into_owned();
+    *node = opened;
     let head = node.head.to_string();
     if let Some(at) = head.rfind(node.name.as_ref()) {
         let mut new = head.clone();
@@ -62,7 +64,7 @@ pub(crate) fn rename(node: &mut Node<'_>, name: &str) {
         node.head = Cow::Owned(new);
     }
     node.name = Cow::Owned(name.to_owned());
-    node.key = words::fold(name);
+    node.key = Cow::Owned(words::fold(name));
     node.refresh();
 }
 
@@ -81,9 +83,10 @@ pub(crate) fn modify<'t>(
     file: Eol,
     notes: &mut Notes<'_>,
 ) -> Node<'t> {
+    let old = &old.opened();
     let eol = eol_of(old, file);
     let Some(new) = nodes(op, eol).into_iter().next() else {
-        return old.clone();
+        return (**old).clone();
     };
     let mut made = if op.patch {
         patch(old, &new, op, eol, notes)
@@ -94,7 +97,7 @@ pub(crate) fn modify<'t>(
     then_dropped(old, op, notes);
     // The same words with other blank lines are no change.
     if unchanged(&made.raw, &old.raw) {
-        return old.clone();
+        return (**old).clone();
     }
     made
 }
@@ -153,7 +156,7 @@ impl<'n> Scenarios<'n> {
         let mut map = HashMap::new();
         for (at, child) in node.children.iter().enumerate() {
             if child.kind == Kind::Scenario {
-                map.entry(child.key.as_str()).or_insert(at);
+                map.entry(child.key.as_ref()).or_insert(at);
             }
         }
         Scenarios(map)
@@ -203,7 +206,7 @@ fn replace<'t>(
         made.children.extend(ids.cloned());
     }
     for child in &new.children {
-        if child.kind == Kind::Scenario && !replacement.plain.contains(&child.key) {
+        if child.kind == Kind::Scenario && !replacement.plain.contains(child.key.as_ref()) {
             continue;
         }
         let at = origins.take(child);
@@ -323,7 +326,7 @@ impl<'n> Origins<'n> {
         for (at, child) in old.children.iter().enumerate() {
             let freed = child.kind == Kind::Scenario && moved.contains(&at);
             if !freed {
-                let places = known.entry((child.kind, child.key.as_str()));
+                let places = known.entry((child.kind, child.key.as_ref()));
                 places.or_default().push_back(at);
             }
         }
@@ -332,11 +335,11 @@ impl<'n> Origins<'n> {
 
     /// Place that a part of `new` had before; a part without a name of its own is given out once.
     fn take(&mut self, new: &'n Node<'_>) -> Option<usize> {
-        match self.renamed.get(&new.key) {
+        match self.renamed.get(new.key.as_ref()) {
             Some(at) if new.kind == Kind::Scenario => Some(*at),
             _ => self
                 .known
-                .get_mut(&(new.kind, new.key.as_str()))
+                .get_mut(&(new.kind, new.key.as_ref()))
                 .and_then(VecDeque::pop_front),
         }
     }

@@ -6,6 +6,7 @@ use super::layout::{ItemKind, Layout};
 use super::model::{Requirement, Scenario, Spec, Step};
 use super::words::{self, SectionWord, StepWord};
 use loopx_base::findings::Notes;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The findings about a spec that make merging into it unsafe; all others are about its quality.
@@ -166,11 +167,11 @@ pub(crate) fn structure(layout: &Layout<'_>, notes: &mut Notes<'_>) {
 }
 
 fn names(requirements: &[Named<'_>], notes: &mut Notes<'_>) {
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut seen: HashMap<Cow<'_, str>, usize> = HashMap::new();
     let mut loose: HashMap<String, &Named<'_>> = HashMap::new();
     let mut ids: HashMap<&str, usize> = HashMap::new();
     for one in requirements {
-        let key = words::fold(one.name);
+        let key = words::folded(one.name);
         let line = one.line;
         if key.is_empty() {
             notes.error(

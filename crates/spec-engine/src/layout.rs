@@ -91,6 +91,21 @@ impl<'t> Layout<'t> {
         layout
     }
 
+    /// A text that is one requirement, from its heading on, without a section around it: the items that it has.
+    pub(crate) fn of_block(text: &'t str) -> (Layout<'t>, Vec<Item>) {
+        let layout = Layout {
+            text,
+            outline: Outline::read(text, 0),
+            bom: 0,
+            front: None,
+            lead: 0..0,
+            sections: Vec::new(),
+        };
+        let mut items = Vec::new();
+        layout.item(&layout.outline.headings, text.len(), &mut items);
+        (layout, items)
+    }
+
     pub(crate) fn slice(&self, range: &Range<usize>) -> &'t str {
         self.text.get(range.clone()).unwrap_or_default()
     }

@@ -86,7 +86,7 @@ impl<'n, 't> Pairs<'n, 't> {
         let places = |list: &'n [Node<'_>]| -> HashMap<&'n str, usize> {
             let named = list.iter().enumerate().rev();
             let named = named.filter(|(_, node)| node.kind == Kind::Requirement);
-            named.map(|(at, node)| (node.key.as_str(), at)).collect()
+            named.map(|(at, node)| (node.key.as_ref(), at)).collect()
         };
         let (base, side) = (places(self.base), places(self.side));
         for (from, to) in renames {
@@ -118,15 +118,15 @@ impl<'n, 't> Pairs<'n, 't> {
         let mut names: HashMap<(Kind, &str, usize), usize> = HashMap::new();
         let mut seen: HashMap<(Kind, &str), usize> = HashMap::new();
         for (index, node) in self.base.iter().enumerate() {
-            let nth = seen.entry((node.kind, &node.key)).or_default();
-            names.insert((node.kind, &node.key, *nth), index);
+            let nth = seen.entry((node.kind, node.key.as_ref())).or_default();
+            names.insert((node.kind, node.key.as_ref(), *nth), index);
             *nth += 1;
         }
         seen.clear();
         let mut same = Vec::new();
         for (index, node) in self.side.iter().enumerate() {
-            let nth = seen.entry((node.kind, &node.key)).or_default();
-            if let Some(b) = names.get(&(node.kind, node.key.as_str(), *nth)) {
+            let nth = seen.entry((node.kind, node.key.as_ref())).or_default();
+            if let Some(b) = names.get(&(node.kind, node.key.as_ref(), *nth)) {
                 same.push((*b, index));
             }
             *nth += 1;
@@ -194,10 +194,10 @@ impl<'n, 't> Pairs<'n, 't> {
             let nodes = at.iter().filter_map(|at| Some((*at, list.get(*at)?)));
             nodes.map(|(at, node)| (at, sorted_lines(node))).collect()
         };
-        let (base, side) = (read(self.base, base), read(self.side, side));
         if base.len() * side.len() > MOST_PAIRS {
             return;
         }
+        let (base, side) = (read(self.base, base), read(self.side, side));
         let mut found = Vec::new();
         for (b, x) in &base {
             for (s, y) in &side {
@@ -219,6 +219,7 @@ fn body(node: &Node<'_>) -> Option<String> {
     if !matches!(node.kind, Kind::Requirement | Kind::Scenario) {
         return None;
     }
+    let node = node.opened();
     let mut text = String::new();
     for child in node.children.iter().filter(|child| child.kind != Kind::Id) {
         for line in content_lines(&child.raw) {

@@ -25,11 +25,13 @@ pub fn merge_spec(
     let (b, o, t) = (Layout::read(base), Layout::read(ours), Layout::read(theirs));
     let (b, o, t) = (Tree::of(&b), Tree::of(&o), Tree::of(&t));
     let mut merger = Merger::of([&b, &o, &t], &[], lines, names);
+    merger.written = Some(Vec::new());
     let merged = merger.run([&b, &o, &t]);
     if !merged.conflicts.is_empty() || merged.text == ours || merged.text == theirs {
         return merged;
     }
-    let disputed = disputed(&merged.text, &merger.written, [&b, &o, &t]);
+    let written = merger.written.take().unwrap_or_default();
+    let disputed = disputed(&merged.text, &written, [&b, &o, &t]);
     if disputed.is_empty() {
         return merged;
     }
@@ -51,7 +53,7 @@ fn disputed(text: &str, written: &[Named], sides: [&Tree<'_>; 3]) -> HashSet<Nam
         *left.entry(name.clone()).or_default() += 1;
     }
     each_heading(&Node::read(&layout), &mut |node| {
-        *left.entry((node.kind, node.key.clone())).or_default() -= 1;
+        *left.entry((node.kind, node.key.to_string())).or_default() -= 1;
     });
     let odd = left.into_iter().filter(|(_, count)| *count != 0);
     let mut found: HashSet<Named> = odd.map(|(name, _)| name).collect();
@@ -59,7 +61,7 @@ fn disputed(text: &str, written: &[Named], sides: [&Tree<'_>; 3]) -> HashSet<Nam
         let mut keys = HashSet::new();
         each_heading(&tree.root, &mut |node| {
             if node.kind == Kind::Requirement {
-                keys.insert(node.key.clone());
+                keys.insert(node.key.to_string());
             }
         });
         keys
@@ -85,6 +87,7 @@ fn disputed(text: &str, written: &[Named], sides: [&Tree<'_>; 3]) -> HashSet<Nam
 
 /// Every node with a heading of its own, from the top.
 fn each_heading(node: &Node<'_>, visit: &mut impl FnMut(&Node<'_>)) {
+    let node = &node.opened();
     if !matches!(
         node.kind,
         Kind::Document | Kind::Body | Kind::Id | Kind::Note
@@ -110,6 +113,15 @@ impl<'t> Tree<'t> {
         Tree {
             bom: layout.bom > 0,
             root: Node::read(layout),
+            eol: Eol::of(layout.text),
+        }
+    }
+
+    /// A tree with shut requirements, for a delta, which touches few.
+    pub(crate) fn skim(layout: &Layout<'t>) -> Tree<'t> {
+        Tree {
+            bom: layout.bom > 0,
+            root: Node::skim(layout),
             eol: Eol::of(layout.text),
         }
     }
@@ -146,8 +158,8 @@ struct Merger<'a> {
     out: String,
     conflicts: Vec<Conflict>,
     place: Place,
-    /// The headings that were written, with those inside what was taken whole.
-    written: Vec<Named>,
+    /// The headings that were written, with those inside what was taken whole, where somebody asks.
+    written: Option<Vec<Named>>,
     /// Headings that a person decides on, whatever else would come of them.
     disputed: HashSet<Named>,
 }
@@ -225,7 +237,7 @@ impl<'n, 't> Three<'n, 't> {
 
     /// The name after the merge, when the sides agree on one.
     fn key(&self) -> Option<&'n str> {
-        let key = |node: Option<&'n Node<'t>>| node.map(|n| n.key.as_str());
+        let key = |node: Option<&'n Node<'t>>| node.map(|n| n.key.as_ref());
         let (b, o, t) = (key(self.base), key(self.ours), key(self.theirs));
         match (o, t) {
             (Some(o), Some(t)) if o == t || Some(t) == b => Some(o),
@@ -254,7 +266,7 @@ impl<'a> Merger<'a> {
             out: String::new(),
             conflicts: Vec::new(),
             place: Place::default(),
-            written: Vec::new(),
+            written: None,
             disputed: HashSet::new(),
         }
     }
@@ -280,9 +292,11 @@ impl<'a> Merger<'a> {
 
     /// Notes the headings of a node that is written as it is.
     fn wrote(&mut self, node: &Node<'_>) {
-        each_heading(node, &mut |node| {
-            self.written.push((node.kind, node.key.clone()));
-        });
+        if let Some(written) = &mut self.written {
+            each_heading(node, &mut |node| {
+                written.push((node.kind, node.key.to_string()));
+            });
+        }
     }
 
     /// Tells whether a person decides on this sibling, or on a heading in it that would be taken whole with it.
@@ -295,10 +309,10 @@ impl<'a> Merger<'a> {
         let sides = [three.ours, three.theirs].into_iter().flatten();
         for side in sides {
             if matches!(fate, Fate::Merge) {
-                any |= self.disputed.contains(&(side.kind, side.key.clone()));
+                any |= self.disputed.contains(&(side.kind, side.key.to_string()));
             } else {
                 each_heading(side, &mut |node| {
-                    any |= self.disputed.contains(&(node.kind, node.key.clone()));
+                    any |= self.disputed.contains(&(node.kind, node.key.to_string()));
                 });
             }
         }
@@ -307,6 +321,8 @@ impl<'a> Merger<'a> {
 
     /// Merges a node that both sides have and writes it, without its gap.
     fn merge(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let (base, ours, theirs) = (base.map(Node::opened), ours.opened(), theirs.opened());
+        let (base, ours, theirs) = (base.as_deref(), &*ours, &*theirs);
         let leaf = |node: &Node<'_>| node.children.is_empty();
         let bare = matches!(ours.kind, Kind::Body | Kind::Id) || ours.kind == Kind::Note;
         if bare && leaf(ours) && leaf(theirs) && base.is_none_or(leaf) {
@@ -497,9 +513,11 @@ impl<'a> Merger<'a> {
                 }
             }
             (Fate::Merge, Some(o), Some(t)) => {
-                let key = three.key().unwrap_or(o.key.as_str());
-                if !matches!(o.kind, Kind::Body | Kind::Id | Kind::Note) {
-                    self.written.push((o.kind, key.to_owned()));
+                let key = three.key().unwrap_or(o.key.as_ref());
+                if let Some(written) = &mut self.written
+                    && !matches!(o.kind, Kind::Body | Kind::Id | Kind::Note)
+                {
+                    written.push((o.kind, key.to_owned()));
                 }
                 self.merge(three.base, o, t);
             }
@@ -618,8 +636,8 @@ fn admit<'n, 't>(
     let mut seen: HashMap<(Kind, &str), usize> = HashMap::new();
     for (id, three) in list.iter().enumerate() {
         if let (None, Some(node)) = (three.base, three.ours) {
-            let nth = seen.entry((node.kind, &node.key)).or_default();
-            known.insert((node.kind, &node.key, *nth), id);
+            let nth = seen.entry((node.kind, node.key.as_ref())).or_default();
+            known.insert((node.kind, node.key.as_ref(), *nth), id);
             *nth += 1;
         }
     }
@@ -629,8 +647,8 @@ fn admit<'n, 't>(
         let id = match pairs.get(index).copied().flatten() {
             Some(id) => id,
             None => {
-                let nth = seen.entry((node.kind, &node.key)).or_default();
-                let id = known.get(&(node.kind, node.key.as_str(), *nth)).copied();
+                let nth = seen.entry((node.kind, node.key.as_ref())).or_default();
+                let id = known.get(&(node.kind, node.key.as_ref(), *nth)).copied();
                 *nth += 1;
                 id.unwrap_or_else(|| {
                     list.push(Three::default());

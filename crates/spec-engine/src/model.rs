@@ -11,6 +11,7 @@ use super::words::{self, Language, Level, SectionWord, StepWord};
 use loopx_base::findings;
 use loopx_base::findings::{Finding, Notes};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -253,7 +254,7 @@ pub struct Blocks<'t> {
     text: &'t str,
     purpose: Option<String>,
     /// Ranges of requirements by folded name; of two of one name the first.
-    requirements: HashMap<String, Range<usize>>,
+    requirements: HashMap<Cow<'t, str>, Range<usize>>,
 }
 
 impl<'t> Blocks<'t> {
@@ -272,7 +273,7 @@ impl<'t> Blocks<'t> {
                 Some((SectionWord::Requirements, _)) if section.level == 2 => {
                     for item in &section.items {
                         if let ItemKind::Requirement { name } = &item.kind {
-                            let key = words::fold(layout.slice(name));
+                            let key = words::folded(layout.slice(name));
                             let range = blocks.requirements.entry(key);
                             range.or_insert_with(|| item.range.clone());
                         }
@@ -286,11 +287,11 @@ impl<'t> Blocks<'t> {
 
     /// The block of a requirement as written; of the empty name the purpose.
     pub fn get(&self, name: &str) -> Option<String> {
-        let key = words::fold(name);
+        let key = words::folded(name);
         if key.is_empty() {
             return self.purpose.clone();
         }
-        let range = self.requirements.get(&key)?.clone();
+        let range = self.requirements.get(key.as_ref())?.clone();
         let (content, _) = split_gap(self.text.get(range)?);
         Some(content.to_owned())
     }

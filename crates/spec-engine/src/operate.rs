@@ -22,7 +22,7 @@ pub(crate) fn graft<'v, 't: 'v>(
     let places = |root: &Node<'t>| -> HashMap<String, (usize, usize)> {
         let mut found = HashMap::new();
         for (section, at, node) in root.requirements() {
-            found.entry(node.key.clone()).or_insert((section, at));
+            found.entry(node.key.to_string()).or_insert((section, at));
         }
         found
     };
@@ -129,7 +129,7 @@ pub(crate) fn before_requirements(root: &Node<'_>) -> Option<Vec<SectionKey>> {
     let mut sections = root.children.iter();
     let at = sections.position(|c| c.kind == Kind::Requirements)?;
     let before = root.children.get(..at)?.iter().rev();
-    Some(before.map(|c| (c.kind, c.key.clone())).collect())
+    Some(before.map(|c| (c.kind, c.key.to_string())).collect())
 }
 
 /// The place of the section of requirements. Where there is none it is made: behind the first of `behind`
@@ -182,15 +182,15 @@ struct Fate<'d> {
 type Place = (usize, usize);
 
 /// Places of the requirements of the base: the first of a name, the last of an id.
-struct Index {
-    by_name: HashMap<String, Place>,
-    by_id: HashMap<String, Place>,
+struct Index<'n> {
+    by_name: HashMap<&'n str, Place>,
+    by_id: HashMap<&'n str, Place>,
     /// Names as written, in the order of the requirements.
-    names: Vec<String>,
+    names: Vec<&'n str>,
 }
 
-impl Index {
-    fn of(root: &Node<'_>) -> Self {
+impl<'n> Index<'n> {
+    fn of(root: &'n Node<'_>) -> Self {
         let mut index = Index {
             by_name: HashMap::new(),
             by_id: HashMap::new(),
@@ -198,11 +198,11 @@ impl Index {
         };
         for (section, at, node) in root.requirements() {
             let place = (section, at);
-            index.by_name.entry(node.key.clone()).or_insert(place);
+            index.by_name.entry(&node.key).or_insert(place);
             if let Some(id) = node.id.as_deref() {
-                index.by_id.insert(id.to_owned(), place);
+                index.by_id.insert(id, place);
             }
-            index.names.push(node.name.to_string());
+            index.names.push(&node.name);
         }
         index
     }
@@ -228,7 +228,7 @@ impl<'d> Fates<'d> {
     }
 
     /// The requirement of this name, where it keeps it.
-    fn standing(&self, index: &Index, name: &str) -> Option<Place> {
+    fn standing(&self, index: &Index<'_>, name: &str) -> Option<Place> {
         let place = index.named(name);
         place.filter(|place| !self.freed.contains(place))
     }
@@ -404,10 +404,9 @@ impl<'d> Hand<'d> {
         let added = self.additions(root, &index, &fates);
         self.rebuild(root, &fates);
         self.add(root, &added);
-        refresh_sections(root);
     }
 
-    fn rename(&mut self, index: &Index, fates: &mut Fates<'d>) {
+    fn rename(&mut self, index: &Index<'_>, fates: &mut Fates<'d>) {
         for op in self.delta.of_kind(OpKind::Renamed) {
             let to = op.to.as_deref().unwrap_or_default();
             match index.named(&op.name) {
@@ -430,7 +429,7 @@ impl<'d> Hand<'d> {
         }
     }
 
-    fn remove(&mut self, index: &Index, fates: &mut Fates<'d>) {
+    fn remove(&mut self, index: &Index<'_>, fates: &mut Fates<'d>) {
         for op in self.delta.of_kind(OpKind::Removed) {
             match index.named(&op.name) {
                 Some(place) => {
@@ -443,7 +442,7 @@ impl<'d> Hand<'d> {
     }
 
     /// A rename may take a name that the same delta frees, and no other.
-    fn refuse_taken_names(&mut self, index: &Index, fates: &Fates<'d>) {
+    fn refuse_taken_names(&mut self, index: &Index<'_>, fates: &Fates<'d>) {
         for op in self.delta.of_kind(OpKind::Renamed) {
             let to = op.to.as_deref().unwrap_or_default();
             let is_other = words::fold(&op.name) != words::fold(to);
@@ -454,7 +453,7 @@ impl<'d> Hand<'d> {
         }
     }
 
-    fn modify(&mut self, index: &Index, fates: &mut Fates<'d>) {
+    fn modify(&mut self, index: &Index<'_>, fates: &mut Fates<'d>) {
         for op in self.delta.of_kind(OpKind::Modified) {
             let id = op.requirement.as_ref().and_then(|r| r.id.as_deref());
             let place = id
@@ -472,7 +471,7 @@ impl<'d> Hand<'d> {
     fn additions(
         &mut self,
         root: &Node<'_>,
-        index: &Index,
+        index: &Index<'_>,
         fates: &Fates<'d>,
     ) -> Vec<&'d Operation> {
         let mut added = Vec::new();
@@ -543,10 +542,16 @@ impl<'d> Hand<'d> {
 
     /// Parts the additions that name an anchor from the others; an addition can be the anchor of another.
     fn places(&mut self, root: &Node<'_>, added: &[&'d Operation]) -> Additions<'d> {
-        let mut known: HashSet<String> =
-            root.requirements().map(|(_, _, n)| n.key.clone()).collect();
-        known.extend(added.iter().map(|op| words::fold(&op.name)));
         let mut open = Additions::default();
+        if added.iter().all(|op| op.after.is_none()) {
+            open.loose.extend(added);
+            return open;
+        }
+        let mut known: HashSet<String> = root
+            .requirements()
+            .map(|(_, _, n)| n.key.to_string())
+            .collect();
+        known.extend(added.iter().map(|op| words::fold(&op.name)));
         for op in added {
             match op.after.as_deref().map(words::fold) {
                 Some(key) if known.contains(&key) => {
@@ -578,10 +583,13 @@ impl<'d> Hand<'d> {
             .into_iter()
             .enumerate()
         {
-            let key = (node.kind == Kind::Requirement).then(|| node.key.clone());
+            let of_key = match node.kind {
+                Kind::Requirement => open.anchored.remove(node.key.as_ref()),
+                _ => None,
+            };
             let before = out.len();
             out.push(node);
-            if let Some(of_key) = key.and_then(|key| open.anchored.remove(&key)) {
+            if let Some(of_key) = of_key {
                 open.put(of_key, self.eol, &mut out);
             }
             if end == Some(at) {
@@ -622,9 +630,9 @@ impl<'d> Hand<'d> {
         );
     }
 
-    fn missing(&mut self, op: &Operation, names: &[String]) {
+    fn missing(&mut self, op: &Operation, names: &[&str]) {
         let near = (self.notes.errors() < MOST_HINTS)
-            .then(|| words::nearest(&op.name, names.iter().map(String::as_str)))
+            .then(|| words::nearest(&op.name, names.iter().copied()))
             .flatten();
         self.notes.error(
             "missing_requirement",

@@ -158,7 +158,10 @@ impl Chunks {
         let known = self.assemble(text, start, &hashed, &lines);
         let whole = || Outline::without_lines(text, start, lines.len());
         let outline = known.unwrap_or_else(whole);
-        let outline = Rc::new(Outline { lines, ..outline });
+        let mut outline = Outline { lines, ..outline };
+        // It is kept.
+        outline.shrink();
+        let outline = Rc::new(outline);
         self.learn(&hashed, &outline);
         outline
     }
@@ -255,6 +258,14 @@ impl Outline {
             return Rc::new(Outline::parse(text, start));
         }
         MEMORY.with_borrow_mut(|memory| memory.read(text, start))
+    }
+
+    /// Gives back the room that nothing stands in.
+    fn shrink(&mut self) {
+        self.headings.shrink_to_fit();
+        self.blocks.shrink_to_fit();
+        self.prose.shrink_to_fit();
+        self.lines.shrink_to_fit();
     }
 
     /// Takes over what another outline has in a range, which lies at `to` here.

@@ -28,14 +28,17 @@ pub(crate) struct Node<'t> {
     /// The name as written; empty for bodies.
     pub name: Cow<'t, str>,
     /// The name as it is looked up.
-    pub key: String,
+    pub key: Cow<'t, str>,
     /// The stable id of a requirement.
     pub id: Option<Cow<'t, str>>,
     /// The heading, or the text of a node without children; no blank lines at its end.
     pub head: Cow<'t, str>,
     /// Space between the head and the first child.
     pub(crate) head_gap: Cow<'t, str>,
+    /// Nodes below it; of a shut node nobody has read them.
     pub children: Vec<Node<'t>>,
+    /// Set for a requirement that is there as a text alone: see [`Node::opened`].
+    is_shut: bool,
     /// Space between this node and its next sibling; for a last child its parent's gap counts instead.
     pub gap: Cow<'t, str>,
     /// Text of the node without the gap.
@@ -51,22 +54,37 @@ impl<'t> Node<'t> {
     ) -> Self {
         let name = name.into();
         let head = head.into();
+        let key = match &name {
+            Cow::Borrowed(name) => words::folded(name),
+            Cow::Owned(name) => Cow::Owned(words::fold(name)),
+        };
         Node {
             kind,
-            key: words::fold(&name),
+            key,
             name,
             id: None,
             raw: head.clone(),
             head,
             head_gap: Cow::Borrowed(""),
             children: Vec::new(),
+            is_shut: false,
             gap: Cow::Borrowed(""),
             line: 0,
         }
     }
 
-    /// A tree of `text`; its gap is the blank space at the end of the text.
+    /// A tree of a text; its gap is the blank space at the end of the text.
     pub(crate) fn read(layout: &Layout<'t>) -> Node<'t> {
+        Node::read_with(layout, read_item)
+    }
+
+    /// A tree whose requirements are shut: of a large spec a merge opens few, and their nodes take several times the
+    /// memory of the text.
+    pub(crate) fn skim(layout: &Layout<'t>) -> Node<'t> {
+        Node::read_with(layout, skim_item)
+    }
+
+    fn read_with(layout: &Layout<'t>, item: impl Fn(&Layout<'t>, &Item) -> Node<'t>) -> Node<'t> {
         let text = layout.text;
         let mut root = Node::new(Kind::Document, "", "");
         let mut children = Vec::new();
@@ -78,7 +96,7 @@ impl<'t> Node<'t> {
             children.push(lead);
         }
         for section in &layout.sections {
-            children.push(read_section(layout, section));
+            children.push(read_section(layout, section, &item));
         }
         root.line = 1;
         root.finish(text.get(layout.bom..).unwrap_or_default(), children);
@@ -98,8 +116,39 @@ impl<'t> Node<'t> {
         self.children = children;
     }
 
+    /// The node with what is below it, also where it is shut.
+    pub(crate) fn opened(&self) -> Cow<'_, Node<'t>> {
+        if !self.is_shut {
+            return Cow::Borrowed(self);
+        }
+        let read = match &self.raw {
+            Cow::Borrowed(raw) => read_block(raw),
+            Cow::Owned(raw) => read_block(raw).map(Node::owned),
+        };
+        // What was read as a requirement once is one for itself, too.
+        let mut node = read.unwrap_or_else(|| self.clone());
+        node.is_shut = false;
+        // The text that was read ends without its gap.
+        node.head_gap = self.head_gap.clone();
+        node.gap = self.gap.clone();
+        node.below_line(self.line.saturating_sub(1));
+        Cow::Owned(node)
+    }
+
+    /// Moves the node and what is below it down by some lines.
+    fn below_line(&mut self, lines: usize) {
+        self.line += lines;
+        for child in &mut self.children {
+            child.below_line(lines);
+        }
+    }
+
     /// The text of the node without its gap.
     pub(crate) fn write(&self, out: &mut String) {
+        if self.is_shut {
+            out.push_str(&self.raw);
+            return;
+        }
         out.push_str(&self.head);
         if !self.children.is_empty() {
             out.push_str(&self.head_gap);
@@ -120,11 +169,12 @@ impl<'t> Node<'t> {
         Node {
             kind: self.kind,
             name: own(self.name),
-            key: self.key,
+            key: own(self.key),
             id: self.id.map(own),
             head: own(self.head),
             head_gap: own(self.head_gap),
             children: self.children.into_iter().map(Node::owned).collect(),
+            is_shut: self.is_shut,
             gap: own(self.gap),
             raw: own(self.raw),
             line: self.line,
@@ -195,7 +245,11 @@ impl<'t> Node<'t> {
     }
 }
 
-fn read_section<'t>(layout: &Layout<'t>, section: &Section) -> Node<'t> {
+fn read_section<'t>(
+    layout: &Layout<'t>,
+    section: &Section,
+    read: &impl Fn(&Layout<'t>, &Item) -> Node<'t>,
+) -> Node<'t> {
     let kind = match section.word {
         Some((SectionWord::Purpose, _)) if section.level == 2 => Kind::Purpose,
         Some((SectionWord::Requirements, _)) if section.level == 2 => Kind::Requirements,
@@ -219,19 +273,55 @@ fn read_section<'t>(layout: &Layout<'t>, section: &Section) -> Node<'t> {
         &mut children,
     );
     if structured {
-        for item in &section.items {
-            children.push(read_item(layout, item));
-        }
+        children.reserve_exact(section.items.len());
+        children.extend(section.items.iter().map(|item| read(layout, item)));
     }
     node.finish(layout.slice(&section.range), children);
     node
+}
+
+/// A requirement that is shut; any other item as it is.
+fn skim_item<'t>(layout: &Layout<'t>, item: &Item) -> Node<'t> {
+    let (ItemKind::Requirement { name }, Some(heading)) = (&item.kind, &item.heading) else {
+        return read_item(layout, item);
+    };
+    let head = layout.slice(heading);
+    let mut node = Node::new(Kind::Requirement, layout.slice(name), head);
+    node.line = layout.line(heading.start);
+    node.id = (item.id.as_ref()).map(|(_, id)| Cow::Borrowed(layout.slice(id)));
+    node.is_shut = true;
+    let below = match &item.id {
+        Some((line, _)) => line.start,
+        None => {
+            let rest = layout.slice(&(heading.end..item.body.end));
+            heading.end + first_line_offset(rest)
+        }
+    };
+    node.head_gap = Cow::Borrowed(layout.slice(&(heading.end..below)));
+    // Behind the last line that is no text alone everything blank is the gap.
+    let last = match (item.children.last(), &item.id) {
+        (Some(child), _) => child.heading.end,
+        (None, Some((line, _))) => line.end,
+        (None, None) => heading.end,
+    };
+    let (_, gap) = split_gap(layout.slice(&(last..item.range.end)));
+    let cut = item.range.end - gap.len();
+    node.raw = Cow::Borrowed(layout.slice(&(item.range.start..cut)));
+    node.gap = Cow::Borrowed(gap);
+    node
+}
+
+/// The requirement that a text is, from its heading on.
+fn read_block(text: &str) -> Option<Node<'_>> {
+    let (layout, items) = Layout::of_block(text);
+    Some(read_item(&layout, items.first()?))
 }
 
 pub(crate) fn read_item<'t>(layout: &Layout<'t>, item: &Item) -> Node<'t> {
     let Some(heading) = item.heading.clone() else {
         let (content, gap) = split_gap(layout.slice(&item.range));
         let mut node = Node::new(Kind::Note, "", content);
-        node.key = words::fold(content);
+        node.key = words::folded(content);
         node.gap = Cow::Borrowed(gap);
         node.line = layout.line(item.range.start);
         return node;
@@ -388,6 +478,14 @@ mod tests {
         ]
     }
 
+    /// Clears the space behind headings with nothing below them: nobody writes it.
+    fn without_empty_gaps(node: &mut Node<'_>) {
+        if node.children.is_empty() {
+            node.head_gap = Cow::Borrowed("");
+        }
+        node.children.iter_mut().for_each(without_empty_gaps);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
@@ -401,6 +499,31 @@ mod tests {
                 text.push_str(end);
             }
             prop_assert_eq!(rewrite(&text), text);
+        }
+
+        #[test]
+        fn t10_a_requirement_that_is_opened_is_what_a_whole_tree_has(
+            lines in proptest::collection::vec((line(), prop_oneof![Just("\n"), Just("\r\n"), Just("\n\n")]), 0..40),
+        ) {
+            let mut text = String::from("## Requirements\n");
+            for (line, end) in lines {
+                text.push_str(&line);
+                text.push_str(end);
+            }
+            let layout = Layout::read(&text);
+            let (whole, skimmed) = (Node::read(&layout), Node::skim(&layout));
+            let opened = skimmed.requirements().map(|(_, _, node)| node.opened());
+            for (opened, (_, _, node)) in opened.zip(whole.requirements()) {
+                let (mut opened, mut node) = (opened.into_owned(), node.clone());
+                prop_assert_eq!(&opened.head_gap, &node.head_gap);
+                for last in [&mut opened, &mut node] {
+                    without_empty_gaps(last);
+                }
+                prop_assert_eq!(format!("{opened:?}"), format!("{node:?}"));
+            }
+            let mut out = String::new();
+            skimmed.write(&mut out);
+            prop_assert_eq!(out + &skimmed.gap, text);
         }
 
         #[test]

@@ -4,6 +4,7 @@
 //! Knows nothing of files or structure.
 
 use serde::Serialize;
+use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
 /// A language whose header words are known.
@@ -154,8 +155,13 @@ const LEVELS_CJK: &[(&str, Level)] = &[
 /// `name` as it is looked up: NFC, every run of white space one blank, outer white space gone. Letter
 /// case stays: two names that differ in it only are told apart, and reported.
 pub fn fold(name: &str) -> String {
+    folded(name).into_owned()
+}
+
+/// [`fold`] without a copy of a name that is folded already.
+pub(crate) fn folded(name: &str) -> Cow<'_, str> {
     if is_folded(name.as_bytes()) {
-        return name.to_owned();
+        return Cow::Borrowed(name);
     }
     let mut out = String::with_capacity(name.len());
     let mut words = name
@@ -168,11 +174,11 @@ pub fn fold(name: &str) -> String {
             out.push_str(word);
         }
     }
-    if out.is_ascii() {
+    Cow::Owned(if out.is_ascii() {
         out
     } else {
         out.nfc().collect()
-    }
+    })
 }
 
 /// Tells whether a name is folded already, as most names are: visible ASCII with single blanks between.
