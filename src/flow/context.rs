@@ -1,5 +1,6 @@
 //! The context that every flow starts from: the repository, and which session is meant.
 
+use super::delta::LastVerdict;
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
@@ -39,6 +40,8 @@ pub struct Context {
     policies: RefCell<HashMap<Oid, Policy>>,
     /// The list of tasks that was read last.
     list: RefCell<Option<SharedList>>,
+    /// The verdict on a delta that was reached last.
+    pub(super) last_verdict: LastVerdict,
     /// HEAD and the branches as a command that only reads saw them first.
     seen: OnceCell<Seen>,
     /// The identity of whoever runs the command, as git gave it when the command asked first; else why git gave none.
@@ -79,6 +82,7 @@ impl Context {
             aside: TakenSession::default(),
             policies: RefCell::default(),
             list: RefCell::default(),
+            last_verdict: LastVerdict::default(),
             seen: OnceCell::new(),
             reader: OnceCell::new(),
         })
@@ -94,6 +98,7 @@ impl Context {
             aside: TakenSession::default(),
             policies: RefCell::default(),
             list: RefCell::default(),
+            last_verdict: LastVerdict::default(),
             seen: OnceCell::new(),
             reader: OnceCell::new(),
         })

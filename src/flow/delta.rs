@@ -6,9 +6,11 @@ use super::context::Context;
 use super::spec::{Applied, Verdict, blocker};
 use super::unknown_scenarios;
 use crate::flow::file_merge::FileMerge;
+use loopx_base::failpoint::reach;
 use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
+use loopx_git::EntryKind;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
 use loopx_rules::coverage;
@@ -27,6 +29,7 @@ use loopx_spec::{
     plan_domain, read_delta,
 };
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -87,7 +90,7 @@ pub(crate) struct Judgement {
     pub facts: DeltaFacts,
     pub delta: Delta,
     /// Empty where the delta by itself is refused already.
-    pub verdict: Verdict,
+    pub verdict: Rc<Verdict>,
 }
 
 impl Judgement {
@@ -124,10 +127,10 @@ pub(crate) fn judge(
         }
         blockers.push(blocker);
     }
-    let mut verdict = Verdict::default();
+    let mut verdict = Rc::default();
     if blockers.is_empty() && operations > 0 {
         let bases = all_bases(ctx, state, policy, ground, &delta)?;
-        verdict = plan(ctx, &bases, policy, target, &delta)?;
+        verdict = plan(ctx, bases, policy, target, &delta)?;
         blockers.extend(
             verdict
                 .findings()
@@ -228,6 +231,18 @@ impl Target {
             (Some(text), _) => Ok(text.clone().map(String::into_bytes)),
             (None, Some(tree)) => ctx.repo.blob_at(tree, path),
             (None, None) => Ok(None),
+        }
+    }
+
+    /// The blob of the tree at a path, where nothing stands in for it.
+    pub(super) fn stored(&self, ctx: &Context, path: &str) -> Result<Option<Oid>> {
+        match &self.tree {
+            Some(tree) if !self.over.contains_key(path) => {
+                let entry = ctx.repo.entry_at(tree, path)?;
+                let blob = entry.filter(|entry| entry.kind == EntryKind::Blob);
+                Ok(blob.map(|entry| entry.id))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -398,25 +413,82 @@ pub(crate) fn bases_of(
     Ok(found)
 }
 
-/// Computes what the delta makes of the specs below a tree.
+/// Facts from which a verdict on a delta follows.
+#[derive(Debug, PartialEq, Eq)]
+struct Trial {
+    delta: Delta,
+    bases: Vec<RequirementBase>,
+    /// The spec of each domain: its path, and its blob where there is one.
+    specs: Vec<(String, Option<Oid>)>,
+}
+
+/// The verdict that this command reached last. A transition is judged before and after, and changes neither the delta nor
+/// the specs.
+#[derive(Debug, Default)]
+pub(crate) struct LastVerdict(RefCell<Option<(Trial, Rc<Verdict>)>>);
+
+/// Failpoint of a delta that is tried on specs: tests count by it.
+const TRIED: &str = "delta-tried";
+
+/// The verdict on a delta, on the specs of `onto`: the last one, where that follows from the same.
 fn plan(
     ctx: &Context,
-    bases: &[RequirementBase],
+    bases: Vec<RequirementBase>,
     policy: &Policy,
     onto: &Target,
     delta: &Delta,
-) -> Result<Verdict> {
+) -> Result<Rc<Verdict>> {
+    let domains = delta.domains.iter().filter_map(|one| one.domain.as_deref());
+    let paths = domains.map(|domain| spec_path(policy, domain));
+    let mut specs = Vec::new();
+    for path in paths {
+        let blob = onto.stored(ctx, &path)?;
+        specs.push((path, blob));
+    }
+    let trial = Trial {
+        delta: delta.clone(),
+        bases,
+        specs,
+    };
+    let is_known = specs_are_stored(onto, &trial);
+    let mut last = ctx.last_verdict.0.borrow_mut();
+    if let (true, Some((known, verdict))) = (is_known, last.as_ref())
+        && *known == trial
+    {
+        return Ok(Rc::clone(verdict));
+    }
+    // The texts of two large specs need not be in memory at once.
+    *last = None;
+    let verdict = Rc::new(tried(ctx, &trial, onto)?);
+    if is_known {
+        *last = Some((trial, Rc::clone(&verdict)));
+    }
+    Ok(verdict)
+}
+
+/// Tells whether nothing stands in for the specs of the tree, whose blobs say all of them.
+fn specs_are_stored(onto: &Target, trial: &Trial) -> bool {
+    let mut paths = trial.specs.iter().map(|(path, _)| path);
+    paths.all(|path| !onto.over.contains_key(path))
+}
+
+/// Computes what the delta makes of the specs.
+fn tried(ctx: &Context, trial: &Trial, onto: &Target) -> Result<Verdict> {
+    reach(TRIED);
+    let delta = &trial.delta;
     let mut verdict = Verdict {
         findings: delta.findings.clone(),
         domains: Vec::new(),
     };
-    let bases = by_domain(bases);
-    for one in &delta.domains {
-        let Some(domain) = one.domain.as_deref() else {
-            continue;
+    let bases = by_domain(&trial.bases);
+    let domains = delta.domains.iter();
+    let named = domains.filter_map(|one| Some((one, one.domain.as_deref()?)));
+    for ((one, domain), (path, blob)) in named.zip(&trial.specs) {
+        let bytes = match blob {
+            Some(blob) => Some(ctx.repo.read_blob(blob)?),
+            None => onto.bytes(ctx, path)?,
         };
-        let path = spec_path(policy, domain);
-        let target = match onto.bytes(ctx, &path)?.map(String::from_utf8).transpose() {
+        let target = match bytes.map(String::from_utf8).transpose() {
             Ok(target) => target,
             Err(error) => {
                 let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
@@ -425,7 +497,7 @@ fn plan(
                 verdict.findings.push(loopx_spec::Finding::new(
                     Severity::Error,
                     "not_utf8",
-                    &path,
+                    path,
                     line,
                     "expected UTF-8, found other bytes",
                     "convert the file to UTF-8",
@@ -433,10 +505,11 @@ fn plan(
                 continue;
             }
         };
-        let written_against = self::written_against(ctx, &bases, domain)?;
+        let here = blob.as_ref().zip(target.as_deref());
+        let written_against = self::written_against(ctx, &bases, domain, here)?;
         let options = PlanOptions {
             retire: delta.retire,
-            target_file: &path,
+            target_file: path,
             markers: MarkerNames::default(),
         };
         let outcome = plan_domain(
@@ -464,14 +537,18 @@ pub(super) fn by_domain(bases: &[RequirementBase]) -> HashMap<&str, Vec<&Require
     found
 }
 
-/// The texts that the delta of one domain was written against.
+/// The texts that the delta of one domain was written against; `here` is a blob that was read already, with its text.
 pub(super) fn written_against(
     ctx: &Context,
     bases: &HashMap<&str, Vec<&RequirementBase>>,
     domain: &str,
+    here: Option<(&Oid, &str)>,
 ) -> Result<Bases> {
     let bases = bases.get(domain).map_or(&[][..], Vec::as_slice);
     let text = |id: &Oid| -> Result<String> {
+        if let Some((_, text)) = here.filter(|(known, _)| *known == id) {
+            return Ok(text.to_owned());
+        }
         let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         ctx.repo.with_blob(id, read)
     };

@@ -18,7 +18,7 @@ use super::sign::Word;
 use super::watched::Watched;
 use super::workcopy::{FileStatus, Outputs, WorkCopy};
 use super::write_scope::Opening;
-use super::{files, next};
+use super::{effective_target, files, next};
 use gather::text_of;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -275,6 +275,8 @@ pub(crate) enum Needs {
     Operations,
     /// Code as for the stage; the delta is judged by the caller, on a target of its own.
     Unjudged,
+    /// Code as for the stage; the delta is judged only where the command is refused, and the refusal has to lead on.
+    Late,
     /// Code as for the stage, of a session that may be archived.
     Ended,
 }
@@ -397,7 +399,7 @@ fn change<T>(
     }
     let decide = |snapshot: &Snapshot<'_>| {
         let session = load(snapshot)?;
-        let facts = gather(
+        let mut facts = gather(
             ctx,
             snapshot,
             &session,
@@ -405,7 +407,17 @@ fn change<T>(
             needs,
             Some(identity),
         )?;
-        let act = decide(&facts).map_err(|failure| led(ctx, &facts, failure))?;
+        let act = match decide(&facts) {
+            Ok(act) => act,
+            Err(failure) => {
+                if needs == Needs::Late {
+                    let (policy, texts) = (&facts.policy, &facts.texts);
+                    facts.delta =
+                        effective_target::facts(ctx, snapshot, &facts.state, policy, texts)?;
+                }
+                return Err(led(ctx, &facts, failure));
+            }
+        };
         build(ctx, snapshot, &session, facts, act, identity)
     };
     let committed = opening.scope(ctx).commit(decide, |built: &Built<T>| {

@@ -1,7 +1,8 @@
 //! Big specs (T10 of the store's findings): what a command reads does not grow with the requirements that a delta
 //! touches. Nothing here looks at a clock; a command that reads a spec once for each requirement does not end.
 
-use crate::support::archive::Yard;
+use crate::support::archive::{DEMO, DEMO_PATH, SHORTEN, Yard};
+use crate::support::{LOOPX, Output};
 use std::fmt::Write as _;
 
 const MANY: usize = 1_500;
@@ -49,4 +50,45 @@ fn t10_a_delta_of_many_requirements_reads_each_version_of_the_spec_once() {
         "{text:?}"
     );
     y.loopx(&["change", "validate"]).ok();
+}
+
+/// A command that dies where it tries a delta on the specs for the n-th time.
+fn dying_at(y: &Yard, time: u32, args: &[&str]) -> Output {
+    let place = format!("delta-tried:{time}");
+    let call = y.call(LOOPX).args(args);
+    call.env("LOOPX_FAILPOINT", place).run()
+}
+
+#[test]
+fn t10_a_transition_tries_its_delta_on_the_specs_once() {
+    let y = Yard::new();
+    y.git(&["switch", "--quiet", "--create", "once"]).ok();
+    y.does(&["start", "once"]);
+    y.planned("once", SHORTEN);
+    let approve = ["approve", "--to", "build"];
+    assert_ne!(dying_at(&y, 1, &approve).code, Some(0));
+    // It is judged before, and for what is next.
+    dying_at(&y, 2, &approve).ok();
+    dying_at(&y, 2, &["build"]).ok();
+    let status = dying_at(&y, 2, &["--json", "status"]).json();
+    assert_eq!(status["stage"], "build", "{status}");
+}
+
+#[test]
+fn t10_a_refresh_tries_the_delta_on_its_new_base_alone() {
+    let y = Yard::new();
+    y.git(&["switch", "--quiet", "--create", "once"]).ok();
+    y.does(&["start", "once"]);
+    y.planned("once", SHORTEN);
+    y.write(DEMO_PATH, DEMO.replace("end an idle", "always end an idle"));
+    let commit = ["commit", "--quiet", "--no-verify", "-am", "always"];
+    y.git(&commit).ok();
+    assert_ne!(dying_at(&y, 1, &["change", "diff"]).code, Some(0));
+    dying_at(&y, 2, &["change", "diff"]).ok();
+    dying_at(&y, 2, &["change", "refresh"]).ok();
+    // Where it is refused it leads on as it did.
+    let again = y.loopx(&["change", "refresh"]).fails_with(5);
+    again
+        .says("nothing that the delta touches changed")
+        .says("change diff");
 }

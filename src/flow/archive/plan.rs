@@ -26,6 +26,7 @@ use loopx_spec::changelog;
 use loopx_spec::{Action, Delta, Severity};
 use loopx_store::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// The branch that a commit goes to, as it is now.
 #[derive(Clone)]
@@ -43,7 +44,7 @@ pub(super) struct Plan {
     pub(super) specs: String,
     /// Path and text of the changelog fragment, where policy asks for one.
     pub(super) fragment: Option<(String, String)>,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: Rc<Verdict>,
     /// A remark on the reviewed code, where the target has not got it.
     pub(super) lacks_code: Option<String>,
     /// The reason why no requirement changes, where the delta says so.

@@ -58,7 +58,9 @@ pub(crate) fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     for (part, applied) in delta.domains.iter().zip(&one.judgement.verdict.domains) {
         let domain = applied.outcome.domain.as_str();
         let path = delta::spec_path(&one.policy, domain);
-        let written = delta::written_against(ctx, &by_domain, domain)?;
+        let blob = stands.stored(ctx, &path)?;
+        let here = blob.as_ref().zip(applied.before.as_deref());
+        let written = delta::written_against(ctx, &by_domain, domain, here)?;
         let options = PlanOptions {
             retire: delta.retire,
             target_file: &path,

@@ -132,7 +132,8 @@ fn moved(repo: &Repo, state: &State, delta: &Delta, new: &[RequirementBase]) -> 
 /// Records what stands on the target branch now as the base of everything that the delta touches.
 pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
     let store = ctx.store()?;
-    act(ctx, Needs::Stage, |facts| {
+    // What stands on the target is read here, and judged once it is the base.
+    act(ctx, Needs::Late, |facts| {
         let state = &facts.state;
         let file = brief::delta_file(&facts.texts).unwrap_or(Artifact::SpecDelta);
         if !state.is_open(file) {

@@ -108,7 +108,7 @@ pub(in crate::flow) fn gather_with<'a>(
         taken,
     } = Entered::of(ctx, &session.state, edits)?;
     let delta = match needs {
-        Needs::Unjudged => DeltaFacts::default(),
+        Needs::Unjudged | Needs::Late => DeltaFacts::default(),
         _ => effective_target::facts(ctx, snapshot, &state, &policy, &texts)?,
     };
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
