@@ -27,9 +27,13 @@ pub(super) fn read_bytes(file: &str) -> Result<Vec<u8>> {
             .read_to_end(&mut bytes)
             .map_err(failed)?;
     } else {
-        std::fs::File::open(file)
-            .and_then(|file| file.take(MAX_INPUT).read_to_end(&mut bytes))
-            .map_err(failed)?;
+        let read = |file: std::fs::File| {
+            // A large text is read into the room that it needs.
+            let size = file.metadata()?.len().min(MAX_INPUT);
+            bytes.reserve_exact(usize::try_from(size).unwrap_or_default());
+            file.take(MAX_INPUT).read_to_end(&mut bytes)
+        };
+        std::fs::File::open(file).and_then(read).map_err(failed)?;
     }
     Ok(bytes)
 }
@@ -160,7 +164,7 @@ pub(crate) fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .help(command!("put {name} {} --allow-empty", shell_word(file))));
     }
     let put = match artifact {
-        Some(artifact) => working::put(ctx, artifact, &bytes, reason)?,
+        Some(artifact) => working::put(ctx, artifact, bytes, reason)?,
         None => task_files::put(ctx, &output, &bytes, reason)?,
     };
     if let Some(blob) = &put.kept {
@@ -173,21 +177,20 @@ pub(crate) fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub(crate) fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (artifact, bytes) = match task_files::named(artifact)? {
-        Some(path) => {
-            let bytes = task_files::cat(ctx, &path, at)?;
-            (path, bytes)
-        }
-        None => {
-            let artifact = Artifact::parse(artifact)?;
-            (artifact.to_string(), view::cat(ctx, artifact, at)?)
+    let mut show = |name: &str, bytes: &[u8]| {
+        if ui.is_json() {
+            let text = String::from_utf8_lossy(bytes);
+            ui.json("cat", &json!({ "artifact": name, "text": text }));
+        } else {
+            ui.raw(bytes);
         }
     };
-    if ui.is_json() {
-        let text = String::from_utf8_lossy(&bytes);
-        ui.json("cat", &json!({ "artifact": artifact, "text": text }));
-    } else {
-        ui.raw(&bytes);
+    match task_files::named(artifact)? {
+        Some(path) => task_files::cat(ctx, &path, at, |bytes| show(&path, bytes))?,
+        None => {
+            let artifact = Artifact::parse(artifact)?;
+            view::cat(ctx, artifact, at, |bytes| show(artifact.path(), bytes))?;
+        }
     }
     Ok(Exit::Done)
 }

@@ -87,23 +87,29 @@ pub(crate) fn require_size(name: &str, bytes: u64, max: u64) -> Result<()> {
     .help("shorten it, or raise artifacts.max_bytes in loopx.toml"))
 }
 
-/// A file's bytes, or `None` where there is none. Larger than `max` is an error.
-pub(crate) fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
+/// Size of a file in bytes, or `None` where there is none.
+pub(crate) fn size(path: &Path) -> Result<Option<u64>> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => Err(Failure::refused(
             Code::FileExpected,
             format!("{} is not a file", path.display()),
         )
         .help(hint!["move it away, then run: ", command!("checkout")])),
-        Ok(meta) => {
-            require_size(&path.display().to_string(), meta.len(), max)?;
-            fs::read(path)
-                .map(Some)
-                .map_err(|error| unread(path, &error))
-        }
+        Ok(meta) => Ok(Some(meta.len())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(unread(path, &error)),
     }
+}
+
+/// A file's bytes, or `None` where there is none. Larger than `max` is an error.
+pub(crate) fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
+    let Some(size) = size(path)? else {
+        return Ok(None);
+    };
+    require_size(&path.display().to_string(), size, max)?;
+    fs::read(path)
+        .map(Some)
+        .map_err(|error| unread(path, &error))
 }
 
 /// Writes a file of the git dir as [`write()`] does; others may share it.

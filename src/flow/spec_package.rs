@@ -258,7 +258,7 @@ pub(crate) fn apply(ctx: &Context, request: &Apply, checked: &Checked) -> Result
         return Ok(applied);
     }
     if !says_it {
-        let bytes = applied.made.text.as_bytes();
+        let bytes = applied.made.text.clone().into_bytes();
         let put = working::put(ctx, Artifact::SpecDelta, bytes, request.reason.clone())?;
         applied.put = Some(put);
     }

@@ -24,8 +24,13 @@ pub(crate) fn named(name: &str) -> Result<Option<String>> {
     Ok(Some(path.to_owned()))
 }
 
-/// The bytes of a file, as it is stored now or was after an operation.
-pub(crate) fn cat(ctx: &Context, path: &str, at: Option<&str>) -> Result<Vec<u8>> {
+/// Shows a file, as it is stored now or was after an operation.
+pub(crate) fn cat(
+    ctx: &Context,
+    path: &str,
+    at: Option<&str>,
+    show: impl FnOnce(&[u8]),
+) -> Result<()> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -34,7 +39,7 @@ pub(crate) fn cat(ctx: &Context, path: &str, at: Option<&str>) -> Result<Vec<u8>
         None => session.state,
     };
     let blob = state.output(path).ok_or_else(|| missing(&state, path))?;
-    ctx.repo.read_blob(blob)
+    ctx.repo.with_blob(blob, show)
 }
 
 fn missing(state: &State, path: &str) -> Failure {

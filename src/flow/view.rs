@@ -608,8 +608,13 @@ pub(crate) fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
     })
 }
 
-/// An artifact of the session, as it is stored now or was at a point of its history.
-pub(crate) fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8>> {
+/// Shows an artifact of the session, as it is stored now or was at a point of its history.
+pub(crate) fn cat(
+    ctx: &Context,
+    artifact: Artifact,
+    at: Option<&str>,
+    show: impl FnOnce(&[u8]),
+) -> Result<()> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -630,7 +635,8 @@ pub(crate) fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result
         )
         .help(command!("status"))
     })?;
-    ctx.repo.read_blob(blob)
+    // A large text is shown from where it lies.
+    ctx.repo.with_blob(blob, show)
 }
 
 /// The artifacts after an operation.

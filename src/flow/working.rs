@@ -257,10 +257,10 @@ pub(crate) struct Put {
 pub(crate) fn put(
     ctx: &Context,
     artifact: Artifact,
-    bytes: &[u8],
+    bytes: Vec<u8>,
     reason: Option<String>,
 ) -> Result<Put> {
-    replace(ctx, artifact, reason, |_, _| Ok(Made::Anew(bytes.to_vec())))
+    replace(ctx, artifact, reason, |_, _| Ok(Made::Anew(bytes)))
 }
 
 /// Replaces an artifact by what `make` makes of the text in its file, edits that were not saved among it.
@@ -270,8 +270,13 @@ pub(crate) fn rewrite(
     reason: Option<String>,
     make: impl FnOnce(&State, Option<&[u8]>) -> Result<Vec<u8>>,
 ) -> Result<Put> {
-    replace(ctx, artifact, reason, |state, stood| {
-        make(state, stood).map(Made::OfWhatStood)
+    replace(ctx, artifact, reason, |state, copy| {
+        let known = match (copy.exists(), state.artifacts.get(&artifact)) {
+            (true, _) => files::read(&copy.path(artifact)?, u64::MAX)?,
+            (false, Some(blob)) => Some(ctx.repo.read_blob(blob)?),
+            (false, None) => None,
+        };
+        make(state, known.as_deref()).map(Made::OfWhatStood)
     })
 }
 
@@ -285,32 +290,31 @@ fn replace(
     ctx: &Context,
     artifact: Artifact,
     reason: Option<String>,
-    make: impl FnOnce(&State, Option<&[u8]>) -> Result<Made>,
+    make: impl FnOnce(&State, &WorkCopy<'_>) -> Result<Made>,
 ) -> Result<Put> {
     let mut kept = None;
-    // What stood in the file, to be put back where nothing came of it.
+    // What stood in the file, to be put back where nothing came of it, and the id of what was put there.
     let mut before = None;
     let saved = sessions::save_after(ctx, reason, |state, copy| {
         let copy = copy.ok_or_else(no_worktree)?;
         let path = copy.path(artifact)?;
-        let known = match (copy.exists(), state.artifacts.get(&artifact)) {
-            (true, _) => files::read(&path, u64::MAX)?,
-            (false, Some(blob)) => Some(ctx.repo.read_blob(blob)?),
-            (false, None) => None,
-        };
-        let made = make(state, known.as_deref())?;
-        let (Made::Anew(bytes) | Made::OfWhatStood(bytes)) = &made;
+        // What is no file is refused before anything else.
+        files::size(&path)?;
+        let made = make(state, copy)?;
         check_input(ctx, artifact, &made, state)?;
         workcopy::exclude(&ctx.repo)?;
         if !copy.exists() {
             copy.publish(state, &BTreeMap::new())?;
         }
-        let stood = files::read(&path, u64::MAX)?;
-        if matches!(made, Made::Anew(_)) && stood.as_ref() != Some(bytes) {
-            kept = copy.keep_unsaved(state, artifact)?;
+        let (Made::Anew(bytes) | Made::OfWhatStood(bytes)) = &made;
+        let put = ctx.repo.hash_blob(bytes)?;
+        let stood = Stood::read(ctx, &path)?;
+        if matches!(made, Made::Anew(_)) && !stood.is(bytes, &put) {
+            kept = copy.keep_unsaved(state, artifact, stood.id())?;
         }
+        let stood = stood.held(ctx, &path)?;
         files::write(&path, bytes)?;
-        before = Some((path, stood, bytes.clone()));
+        before = Some((path, stood, put));
         Ok(())
     });
     match (saved, before) {
@@ -322,16 +326,66 @@ fn replace(
         )
         .help(command!("status"))),
         // A conflict stands in the file, for a person to resolve.
-        (Err(failure), Some((path, stood, bytes))) if failure.kind != Kind::Conflict => {
-            if files::read(&path, u64::MAX)?.as_ref() == Some(&bytes) {
-                match stood {
-                    Some(stood) => files::write(&path, &stood)?,
-                    None => files::remove(&path)?,
-                }
+        (Err(failure), Some((path, stood, put))) if failure.kind != Kind::Conflict => {
+            if files::size(&path)?.is_some() && ctx.repo.hash_file(&path)? == put {
+                stood.restore(ctx, &path)?;
             }
             Err(failure)
         }
         (Err(failure), _) => Err(failure),
+    }
+}
+
+/// Content of a file before a command replaced it.
+enum Stood {
+    Nothing,
+    Text(Vec<u8>),
+    /// Blob of a file that is too large to be kept in memory beside what replaces it.
+    Large(Oid),
+}
+
+impl Stood {
+    fn read(ctx: &Context, path: &Path) -> Result<Self> {
+        Ok(match files::size(path)? {
+            None => Stood::Nothing,
+            Some(size) if size > workcopy::LARGE => Stood::Large(ctx.repo.hash_file(path)?),
+            Some(_) => files::read(path, u64::MAX)?.map_or(Stood::Nothing, Stood::Text),
+        })
+    }
+
+    /// Tells whether these bytes, which have this id, stood there.
+    fn is(&self, bytes: &[u8], id: &Oid) -> bool {
+        match self {
+            Stood::Nothing => false,
+            Stood::Text(text) => text == bytes,
+            Stood::Large(blob) => blob == id,
+        }
+    }
+
+    /// The id of a large file.
+    fn id(&self) -> Option<&Oid> {
+        match self {
+            Stood::Large(blob) => Some(blob),
+            _ => None,
+        }
+    }
+
+    /// The content as it can be put back: in memory where no object has it.
+    fn held(self, ctx: &Context, path: &Path) -> Result<Self> {
+        match self {
+            Stood::Large(blob) if !ctx.repo.contains(&blob)? => {
+                Ok(files::read(path, u64::MAX)?.map_or(Stood::Nothing, Stood::Text))
+            }
+            stood => Ok(stood),
+        }
+    }
+
+    fn restore(&self, ctx: &Context, path: &Path) -> Result<()> {
+        match self {
+            Stood::Nothing => files::remove(path),
+            Stood::Text(text) => files::write(path, text),
+            Stood::Large(blob) => (ctx.repo).with_blob(blob, |bytes| files::write(path, bytes))?,
+        }
     }
 }
 
@@ -352,14 +406,14 @@ fn check_input(ctx: &Context, artifact: Artifact, made: &Made, state: &State) ->
     let (policy, _) = ctx.policy_if_there(state)?;
     let name = artifact.to_string();
     files::require_size(&name, bytes.len() as u64, policy.artifacts.max_bytes)?;
-    let text = workcopy::utf8(bytes.to_vec(), &name, again.clone())?;
-    if let Some(line) = workcopy::our_marker_line(&text) {
+    let text = workcopy::as_utf8(bytes, &name, again.clone())?;
+    if let Some(line) = workcopy::our_marker_line(text) {
         return Err(workcopy::marked(&name, line, again));
     }
-    let mut faults = loopx_rules::gate::faults(artifact, &text);
+    let mut faults = loopx_rules::gate::faults(artifact, text);
     // Whoever makes a list of another one has read it.
     if artifact == Artifact::TaskList && matches!(made, Made::Anew(_)) {
-        faults.extend(task_list::no_objects(&text));
+        faults.extend(task_list::no_objects(text));
     }
     match faults.first() {
         Some(first) => Err(

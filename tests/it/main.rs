@@ -19,6 +19,7 @@ mod archive_undo;
 mod archive_undo_conflict;
 mod archive_waits;
 mod archive_worktree;
+mod artifact_big;
 mod auto_sync;
 mod backlog_holds;
 mod backlog_leads;

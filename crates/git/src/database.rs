@@ -186,6 +186,11 @@ impl Database {
         let odb = git2::Odb::new_ext(self.format()).map_err(doing)?;
         odb.add_new_mempack_backend(1).map_err(doing)?;
         for id in ids {
+            // A large object would be in memory twice, here and there, and once more as libgit2 reads it for the pack.
+            if let Some(large) = self.pending.take_large(id) {
+                odb.write(large.kind, &large.bytes).map_err(doing)?;
+                continue;
+            }
             match self.pending.get(id) {
                 Some(written) => odb.write(written.kind, &written.bytes).map_err(doing)?,
                 None => self.find(id, "object", |repo, id| {

@@ -102,6 +102,17 @@ impl Repo {
         }
     }
 
+    /// Writes a blob of which nobody needs the bytes any more: a large one is not in memory twice.
+    pub fn store_blob(&self, bytes: Vec<u8>) -> Result<Oid> {
+        let id = self.hash_blob(&bytes)?;
+        Ok(self.write_hashed(id, git2::ObjectType::Blob, bytes))
+    }
+
+    /// Writes a blob whose id somebody found out already, as [`Repo::store_blob`] does.
+    pub fn store_blob_as(&self, id: &Oid, bytes: Vec<u8>) {
+        self.write_hashed(id.clone(), git2::ObjectType::Blob, bytes);
+    }
+
     /// The id that these bytes have as a blob here, without writing it.
     pub fn hash_blob(&self, bytes: &[u8]) -> Result<Oid> {
         if let Some(id) = self.large_blobs.hashed(bytes) {

@@ -12,6 +12,9 @@ use loopx_base::id::Oid;
 use std::cell::{Ref, RefCell};
 use std::collections::HashMap;
 
+/// Size in bytes from which on an object is forgotten once a pack has it.
+const LARGE: usize = 8 * 1024 * 1024;
+
 /// An object as it was written.
 pub(super) struct Written {
     pub(super) kind: git2::ObjectType,
@@ -22,7 +25,8 @@ pub(super) struct Written {
 pub(super) struct Pending {
     /// Objects that nobody else has.
     new: RefCell<HashMap<Oid, Written>>,
-    /// Objects that are in a pack since, which libgit2 may not have seen: they are read from here.
+    /// Objects that are in a pack since, which libgit2 may not have seen: they are read from here. Of large objects libgit2
+    /// looks for the pack.
     packed: RefCell<HashMap<Oid, Written>>,
 }
 
@@ -53,6 +57,13 @@ impl Pending {
             .into_iter()
             .find(|all| find(all))?;
         Ref::filter_map(place.borrow(), |all| all.get(id)).ok()
+    }
+
+    /// Takes an object out that nobody else has, where it is a large one.
+    pub(super) fn take_large(&self, id: &Oid) -> Option<Written> {
+        let mut new = self.new.borrow_mut();
+        let is_large = new.get(id).is_some_and(|one| one.bytes.len() > LARGE);
+        if is_large { new.remove(id) } else { None }
     }
 
     /// Tells whether nobody else has the object.

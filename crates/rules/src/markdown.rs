@@ -6,6 +6,7 @@ use super::headings;
 use super::policy::Language;
 use loopx_spec::front::FrontMatter;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use std::borrow::Cow;
 
 /// A level-2 section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,82 +22,174 @@ pub struct Section {
     pub span: std::ops::Range<usize>,
 }
 
+/// Size in bytes from which on a text is read in parts, and of a part: the parser keeps a tree of all that it is given,
+/// which takes three times the memory of the text.
+const PART: usize = 1024 * 1024;
+
 /// The level-2 sections of a text, in order.
 pub fn sections(text: &str) -> Vec<Section> {
-    let mut found: Vec<Section> = Vec::new();
-    let mut heading: Option<HeadingLevel> = None;
-    let mut title = String::new();
-    let mut inside = false;
-    let mut item: Option<String> = None;
-    let mut html = String::new();
-    let mut line = 1;
-    let mut counted = 0;
-    for (event, range) in Parser::new(text).into_offset_iter() {
-        match event {
-            Event::Start(Tag::Heading { level, .. }) => {
-                heading = Some(level);
-                title.clear();
-                line += text[counted..range.start].matches('\n').count();
-                counted = range.start;
-                if let (true, HeadingLevel::H1 | HeadingLevel::H2, Some(section)) =
-                    (inside, level, found.last_mut())
-                {
-                    section.span.end = range.start;
-                }
-            }
-            Event::End(TagEnd::Heading(level)) => {
-                heading = None;
-                if level == HeadingLevel::H2 {
-                    inside = true;
-                    found.push(Section {
-                        title: title.trim().to_owned(),
-                        line,
-                        span: range.end..text.len(),
-                        ..Section::default()
-                    });
-                } else if level == HeadingLevel::H1 {
-                    inside = false;
-                }
-            }
-            Event::Start(Tag::Item) => item = Some(String::new()),
-            Event::End(TagEnd::Item) => {
-                if let (Some(item), true, Some(section)) = (item.take(), inside, found.last_mut())
-                    && !item.trim().is_empty()
-                {
-                    section.items.push(item.trim().to_owned());
-                }
-            }
-            Event::Start(Tag::HtmlBlock) => html.clear(),
-            Event::End(TagEnd::HtmlBlock) => {
-                if let (true, Some(section)) = (inside, found.last_mut()) {
-                    section.filled |= !without_comments(&html).trim().is_empty();
-                }
-            }
-            Event::Html(part) => html.push_str(&part),
-            Event::InlineHtml(part) => {
-                if let (true, Some(section)) = (inside, found.last_mut()) {
-                    section.filled |= !part.starts_with("<!--");
-                }
-            }
-            Event::Text(part) | Event::Code(part) => {
-                if heading.is_some() {
-                    title.push_str(&part);
-                } else if let (true, Some(section)) = (inside, found.last_mut()) {
-                    section.filled |= !part.trim().is_empty();
-                    if let Some(item) = &mut item {
-                        item.push_str(&part);
-                    }
-                }
-            }
-            Event::SoftBreak | Event::HardBreak => {
-                if let Some(item) = &mut item {
-                    item.push(' ');
-                }
-            }
-            _ => {}
+    sections_by(text, PART)
+}
+
+fn sections_by(text: &str, size: usize) -> Vec<Section> {
+    let mut reader = Reader::default();
+    // A definition of a link may be used in any other part.
+    let size = if text.contains("]:") {
+        text.len()
+    } else {
+        size
+    };
+    let (mut start, mut wanted) = (0, size);
+    while start < text.len() {
+        let end = part_end(text, start, wanted);
+        if reader.read(text, start..end) {
+            (start, wanted) = (end, size);
+        } else {
+            wanted = (end - start).saturating_mul(2);
         }
     }
-    found
+    reader.found
+}
+
+/// The end of a part that begins at `start` and has `size` bytes or more: a line with text behind an empty line.
+fn part_end(text: &str, start: usize, size: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = start.saturating_add(size);
+    while let Some(rest) = bytes.get(at..) {
+        let Some(empty) = rest.windows(2).position(|two| two == b"\n\n") else {
+            break;
+        };
+        at += empty + 2;
+        // What is indented may belong to what stands above it.
+        let is_text = |byte: &u8| !b" \t\r\n".contains(byte);
+        if bytes.get(at).is_some_and(is_text) {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// Heading behind a part: where it is read as one, no block of the part goes on.
+const WITNESS: &str = "## W\n";
+
+/// Sections of a text that is read part by part.
+#[derive(Default)]
+struct Reader {
+    found: Vec<Section>,
+    /// Set below a level-2 heading.
+    inside: bool,
+    /// Lines up to `counted`.
+    lines: usize,
+    counted: usize,
+}
+
+impl Reader {
+    /// Reads a part of a text; reads nothing of one that ends inside of a block, and says so.
+    fn read(&mut self, text: &str, part: std::ops::Range<usize>) -> bool {
+        if part.end == text.len() {
+            return self.read_source(text, part.start, &text[part.clone()], usize::MAX);
+        }
+        let before = (self.found.len(), self.found.last().cloned());
+        let (inside, lines, counted) = (self.inside, self.lines, self.counted);
+        let source = [&text[part.clone()], WITNESS].concat();
+        let is_read = self.read_source(text, part.start, &source, part.len());
+        if !is_read {
+            self.found.truncate(before.0);
+            if let (Some(last), Some(known)) = (self.found.last_mut(), before.1) {
+                *last = known;
+            }
+            (self.inside, self.lines, self.counted) = (inside, lines, counted);
+        }
+        is_read
+    }
+
+    /// Reads a source that begins at `start` of the text, up to a witness at `end` of the source; `false` where the
+    /// witness is not read as a heading.
+    fn read_source(&mut self, text: &str, start: usize, source: &str, end: usize) -> bool {
+        let mut heading: Option<HeadingLevel> = None;
+        let mut title = String::new();
+        let mut item: Option<String> = None;
+        let mut html = String::new();
+        for (event, range) in Parser::new(source).into_offset_iter() {
+            let is_witness = range.start == end;
+            let range = range.start + start..range.end + start;
+            match event {
+                Event::Start(Tag::Heading { .. }) if is_witness => return true,
+                Event::Start(Tag::Heading { level, .. }) => {
+                    heading = Some(level);
+                    title.clear();
+                    self.count_to(text, range.start);
+                    if let (true, HeadingLevel::H1 | HeadingLevel::H2, Some(section)) =
+                        (self.inside, level, self.found.last_mut())
+                    {
+                        section.span.end = range.start;
+                    }
+                }
+                Event::End(TagEnd::Heading(level)) => {
+                    heading = None;
+                    if level == HeadingLevel::H2 {
+                        self.inside = true;
+                        self.found.push(Section {
+                            title: title.trim().to_owned(),
+                            line: self.lines + 1,
+                            span: range.end..text.len(),
+                            ..Section::default()
+                        });
+                    } else if level == HeadingLevel::H1 {
+                        self.inside = false;
+                    }
+                }
+                Event::Start(Tag::Item) => item = Some(String::new()),
+                Event::End(TagEnd::Item) => {
+                    if let (Some(item), Some(section)) = (item.take(), self.section())
+                        && !item.trim().is_empty()
+                    {
+                        section.items.push(item.trim().to_owned());
+                    }
+                }
+                Event::Start(Tag::HtmlBlock) => html.clear(),
+                Event::End(TagEnd::HtmlBlock) => {
+                    if let Some(section) = self.section() {
+                        section.filled |= !without_comments(&html).trim().is_empty();
+                    }
+                }
+                Event::Html(part) => html.push_str(&part),
+                Event::InlineHtml(part) => {
+                    if let Some(section) = self.section() {
+                        section.filled |= !part.starts_with("<!--");
+                    }
+                }
+                Event::Text(part) | Event::Code(part) => {
+                    if heading.is_some() {
+                        title.push_str(&part);
+                    } else if let Some(section) = self.section() {
+                        section.filled |= !part.trim().is_empty();
+                        if let Some(item) = &mut item {
+                            item.push_str(&part);
+                        }
+                    }
+                }
+                Event::SoftBreak | Event::HardBreak => {
+                    if let Some(item) = &mut item {
+                        item.push(' ');
+                    }
+                }
+                _ => {}
+            }
+        }
+        end == usize::MAX
+    }
+
+    /// The section that is read.
+    fn section(&mut self) -> Option<&mut Section> {
+        self.found.last_mut().filter(|_| self.inside)
+    }
+
+    /// Counts the lines up to a place.
+    fn count_to(&mut self, text: &str, at: usize) {
+        self.lines += text[self.counted..at].matches('\n').count();
+        self.counted = at;
+    }
 }
 
 /// The box of a task list.
@@ -221,18 +314,21 @@ pub fn without_asides(text: &str) -> String {
 }
 
 /// HTML without its comments; an unclosed comment runs to the end.
-fn without_comments(html: &str) -> String {
+fn without_comments(html: &str) -> Cow<'_, str> {
+    if !html.contains("<!--") {
+        return Cow::Borrowed(html);
+    }
     let mut out = String::new();
     let mut rest = html;
     while let Some(start) = rest.find("<!--") {
         out.push_str(&rest[..start]);
         match rest[start..].find("-->") {
             Some(end) => rest = &rest[start + end + 3..],
-            None => return out,
+            None => return Cow::Owned(out),
         }
     }
     out.push_str(rest);
-    out
+    Cow::Owned(out)
 }
 
 /// Letters of a text, for the language rule: CJK ideographs and Latin letters.
@@ -262,7 +358,49 @@ pub fn is_chinese(cjk: usize, latin: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_chinese, section, sections};
+    use super::{is_chinese, section, sections, sections_by};
+    use proptest::prelude::*;
+
+    fn line() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec![
+            "## A",
+            "# B",
+            "### C",
+            "",
+            "",
+            "",
+            "text",
+            "- item",
+            "  more",
+            "1. one",
+            "> quote",
+            "```",
+            "~~~",
+            "<!-- comment",
+            "-->",
+            "<div>",
+            "</div>",
+            "<pre>",
+            "</pre>",
+            "    code",
+            "===",
+            "---",
+            "[a] and `b`",
+            "a <b>",
+        ])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn t10_a_text_that_is_read_in_parts_has_the_sections_of_the_whole(
+            lines in prop::collection::vec(line(), 0..40),
+            size in 1_usize..40,
+        ) {
+            let text = lines.join("\n");
+            prop_assert_eq!(sections_by(&text, size), sections_by(&text, usize::MAX), "{:?}", text);
+        }
+    }
 
     #[test]
     fn comments_white_space_and_fenced_headings_fill_nothing() {

@@ -67,7 +67,7 @@ impl<'r> Lines<'r> {
     /// Refuses a text that cannot be read. Each is read once.
     pub(super) fn require_readable(&self, blob: &Oid) -> Result<()> {
         if !self.read.borrow().contains(blob) {
-            self.repo.read_blob(blob)?;
+            self.repo.with_blob(blob, |_| ())?;
             self.read.borrow_mut().insert(blob.clone());
         }
         Ok(())

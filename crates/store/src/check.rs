@@ -852,7 +852,7 @@ fn others(
                 "{path} is not the blob that the operations name"
             )));
         }
-        repo.read_blob(&blob)?;
+        repo.with_blob(&blob, |_| ())?;
     }
     let found = not_named(repo, folder, state, operations)?;
     Ok(found.map(|(what, _)| what))
@@ -885,7 +885,7 @@ pub(super) fn check_archived(
             )));
         }
         for (artifact, blob) in &stored.artifacts {
-            repo.read_blob(blob)?;
+            repo.with_blob(blob, |_| ())?;
             let there = repo.entry_at(&session.tree, artifact.path())?;
             if there.map(|entry| entry.id).as_ref() != Some(blob) {
                 return Ok(Some(format!(

@@ -120,7 +120,7 @@ fn has_artifacts(repo: &Repo, before: &State, state: &State, folder: &Oid) -> Re
             return Ok(false);
         }
         if before.get(&path) != Some(&blob) {
-            repo.read_blob(&blob)?;
+            repo.with_blob(&blob, |_| ())?;
         }
     }
     Ok(true)

@@ -62,7 +62,7 @@ pub(super) fn below(repo: &Repo, entry: &Entry, depth: Depth) -> Vec<Unread> {
                     (path, entry)
                 }));
             }),
-            EntryKind::Blob if depth == Depth::Bytes => repo.read_blob(&entry.id).map(drop),
+            EntryKind::Blob if depth == Depth::Bytes => repo.with_blob(&entry.id, |_| ()),
             EntryKind::Tree | EntryKind::Blob => repo.require_readable(&entry.id),
             EntryKind::Other => Ok(()),
         };

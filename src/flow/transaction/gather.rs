@@ -4,7 +4,7 @@ use super::{Facts, Needs};
 use crate::flow::context::Context;
 use crate::flow::sign;
 use crate::flow::watched::Watched;
-use crate::flow::workcopy::{Edits, Outputs, WorkCopy};
+use crate::flow::workcopy::{Edits, Outputs, WorkCopy, text_of};
 use crate::flow::{
     effective_target, intent, lease, manifest, outline, policy_checks, review, world,
 };
@@ -211,12 +211,6 @@ pub(in crate::flow) fn gather_here(
         needs,
         (None, sign::Depth::Everything),
     )
-}
-
-/// The text of some bytes, which are not copied where they are one.
-pub(super) fn text_of(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Reads the artifacts that `texts` does not have yet.

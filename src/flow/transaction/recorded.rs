@@ -86,6 +86,7 @@ fn recorded(
         Some(bases) => bases,
         None => new_bases(ctx, snapshot, &session.state, &facts, &writes)?,
     };
+    store_large(repo, &mut facts, &artifacts);
     let recording = Recording {
         body: placed_body(ctx, &session.state, body)?,
         reason,
@@ -183,7 +184,7 @@ fn stored(
     let all = (&mut artifacts, &mut facts.texts);
     write_artifacts(repo, &facts.state, writes, all)?;
     for artifact in &facts.saved {
-        if let Some(text) = facts.texts.get(artifact) {
+        if let Some(text) = facts.texts.get(artifact).filter(|text| !is_large(text)) {
             repo.write_blob(text.as_bytes())?;
         }
     }
@@ -195,6 +196,26 @@ fn stored(
         &mut facts.texts,
     )?;
     Ok(artifacts)
+}
+
+/// Size in bytes of a text from which on it is not kept beside its object.
+const LARGE: usize = 8 * 1024 * 1024;
+
+fn is_large(text: &str) -> bool {
+    text.len() > LARGE
+}
+
+/// Stores the large texts that somebody edited, once nobody reads them any more. Their ids were found out as they were
+/// collected.
+fn store_large(repo: &Repo, facts: &mut Facts<'_>, artifacts: &BTreeMap<Artifact, Oid>) {
+    for artifact in &facts.saved {
+        let is_stored_here = facts.texts.get(artifact).is_some_and(|text| is_large(text));
+        if let (true, Some(id)) = (is_stored_here, artifacts.get(artifact))
+            && let Some(text) = facts.texts.remove(artifact)
+        {
+            repo.store_blob_as(id, text.into_bytes());
+        }
+    }
 }
 
 /// The files of tasks that were edited and those that go in beside them, stored.

@@ -9,18 +9,30 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_store as store;
 
+/// The text of some bytes, which are not copied where they are one.
+pub(crate) fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// The text of an artifact, which is UTF-8. `help` leads on where it is not.
 pub(crate) fn utf8(bytes: Vec<u8>, path: &str, help: impl Into<Hint>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let before = &error.as_bytes()[..at];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Failure::refused(
-            Code::ArtifactNotUtf8,
-            format!("{path}:{line}: expected UTF-8, found other bytes"),
-        )
-        .help(help)
-    })
+    String::from_utf8(bytes)
+        .map_err(|error| not_utf8(error.as_bytes(), error.utf8_error(), path).help(help))
+}
+
+/// [`utf8`] of bytes that somebody else keeps.
+pub(crate) fn as_utf8<'b>(bytes: &'b [u8], path: &str, help: impl Into<Hint>) -> Result<&'b str> {
+    std::str::from_utf8(bytes).map_err(|error| not_utf8(bytes, error, path).help(help))
+}
+
+fn not_utf8(bytes: &[u8], error: std::str::Utf8Error, path: &str) -> Failure {
+    let before = &bytes[..error.valid_up_to()];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    Failure::refused(
+        Code::ArtifactNotUtf8,
+        format!("{path}:{line}: expected UTF-8, found other bytes"),
+    )
 }
 
 /// The refusal of a text in which a merge left its markers.

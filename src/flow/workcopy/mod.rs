@@ -10,8 +10,8 @@ mod outputs;
 mod standing;
 
 pub(crate) use ignored::{exclude, exclude_but};
-pub(super) use merging::{marked, utf8};
-pub(crate) use merging::{marker_line, merge, our_marker_line};
+pub(super) use merging::{as_utf8, marked, utf8};
+pub(crate) use merging::{marker_line, merge, our_marker_line, text_of};
 pub(crate) use outputs::{Outputs, require_name};
 pub(crate) use standing::{FileStatus, Peek};
 
@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const FOLDER: &str = ".loopx";
 
 /// A file of more bytes is hashed in parts, where only its id is asked for.
-const LARGE: u64 = 8 * 1024 * 1024;
+pub(super) const LARGE: u64 = 8 * 1024 * 1024;
 
 /// The folder of the delta in it.
 const CHANGE: &str = "change";
@@ -85,7 +85,8 @@ type BothChanged = (Artifact, String, Option<Oid>);
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
     pub writes: BTreeMap<Artifact, Write>,
-    /// Contents of the changed artifacts, merged where both sides had changed.
+    /// Contents of the changed artifacts, merged where both sides had changed; and of large artifacts that are in step with
+    /// the branch.
     pub texts: Texts,
     /// Contents of the edited files when they were read, by path; those of tasks among them.
     pub taken: BTreeMap<String, Oid>,
@@ -194,10 +195,19 @@ impl<'r> WorkCopy<'r> {
         artifact: Artifact,
         known: impl IntoIterator<Item = &'k Oid>,
     ) -> Result<Option<Oid>> {
+        let in_parts = || self.repo.hash_file(&self.path(artifact)?).map(Some);
+        self.id_of_file_or(artifact, known, in_parts)
+    }
+
+    /// [`WorkCopy::id_of_file`], where `large` finds that of a large file.
+    fn id_of_file_or<'k>(
+        &self,
+        artifact: Artifact,
+        known: impl IntoIterator<Item = &'k Oid>,
+        large: impl FnOnce() -> Result<Option<Oid>>,
+    ) -> Result<Option<Oid>> {
         let bytes = match self.read(artifact, LARGE) {
-            Err(failure) if failure.code == Code::ArtifactTooLarge => {
-                return self.repo.hash_file(&self.path(artifact)?).map(Some);
-            }
+            Err(failure) if failure.code == Code::ArtifactTooLarge => return large(),
             read => read?,
         };
         let hash = |bytes: Vec<u8>| self.repo.hash_blob_like(&bytes, known);
@@ -355,6 +365,11 @@ impl<'r> WorkCopy<'r> {
             return Ok(None);
         };
         let file = self.repo.hash_blob_like(&bytes, tip.iter().chain(&base))?;
+        if Some(&file) == tip.as_ref() && bytes.len() as u64 > LARGE {
+            // Nobody has to read it out of its object.
+            edits.texts.insert(artifact, text_of(bytes));
+            return Ok(None);
+        }
         if Some(&file) == base.as_ref() || Some(&file) == tip.as_ref() {
             return Ok(None);
         }
@@ -560,7 +575,7 @@ impl<'r> WorkCopy<'r> {
                 if Some(&hash) == tip {
                     None
                 } else {
-                    Some(self.set_aside(&bytes)?)
+                    Some(self.set_aside(bytes)?)
                 }
             }
             None => None,
@@ -581,24 +596,31 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Keeps what stands in a file and nowhere else as a blob, whose id is returned.
-    pub(crate) fn keep_unsaved(&self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
-        let Some(bytes) = self.read(artifact, u64::MAX)? else {
-            return Ok(None);
-        };
-        let hash = self.repo.hash_blob(&bytes)?;
+    /// `stood` is the id of it where somebody found that out.
+    pub(crate) fn keep_unsaved(
+        &self,
+        state: &State,
+        artifact: Artifact,
+        stood: Option<&Oid>,
+    ) -> Result<Option<Oid>> {
         let known = [
             state.artifacts.get(&artifact),
             self.bases.bases.get(&artifact),
         ];
-        if known.contains(&Some(&hash)) {
+        let hash = match stood {
+            Some(id) => Some(id.clone()),
+            None => self.id_of_file(artifact, known.into_iter().flatten())?,
+        };
+        if hash.is_none() || known.contains(&hash.as_ref()) {
             return Ok(None);
         }
-        self.set_aside(&bytes).map(Some)
+        let bytes = self.read(artifact, u64::MAX)?;
+        bytes.map(|bytes| self.set_aside(bytes)).transpose()
     }
 
     /// A blob that hangs on nothing: a person who wants it has git's grace time.
-    fn set_aside(&self, bytes: &[u8]) -> Result<Oid> {
-        let id = self.repo.write_blob(bytes)?;
+    fn set_aside(&self, bytes: Vec<u8>) -> Result<Oid> {
+        let id = self.repo.store_blob(bytes)?;
         self.repo.keep(&id)?;
         self.repo.release();
         Ok(id)

@@ -388,7 +388,7 @@ impl WorkCopy<'_> {
         if known.contains(&Some(&hash)) {
             Ok(None)
         } else {
-            self.set_aside(&bytes).map(Some)
+            self.set_aside(bytes).map(Some)
         }
     }
 

@@ -1,11 +1,13 @@
 //! The standing of each file of a working copy against the branch, and what a save would take in. Nothing here writes.
 
-use super::{Edits, WorkCopy, marker_line};
+use super::{Edits, WorkCopy, marker_line, text_of};
+use crate::flow::files;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Oid;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Write;
 use loopx_rules::session::State;
+use loopx_rules::texts::Texts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,9 @@ pub(crate) struct Peek {
     /// The files are another session's.
     pub foreign: Option<Failure>,
 }
+
+/// Search for the id of an artifact's file, which may be one of some known ids.
+type FindId<'f> = dyn FnMut(Artifact, &[&Oid]) -> Result<Option<Oid>> + 'f;
 
 /// The standing of a file of the working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -72,6 +77,44 @@ impl FileStatus {
 impl WorkCopy<'_> {
     /// The standing of every artifact here, without changing anything.
     pub(crate) fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
+        self.statuses_with(state, &mut |artifact, known| {
+            self.id_of_file(artifact, known.iter().copied())
+        })
+    }
+
+    /// The standing of every artifact. Texts of large files that are in step with the branch go into `texts`: whoever needs
+    /// them has not to read them once more, out of their objects.
+    fn statuses_and_texts(
+        &self,
+        state: &State,
+        texts: &mut Texts,
+    ) -> Result<BTreeMap<Artifact, FileStatus>> {
+        self.statuses_with(state, &mut |artifact, known| {
+            let tip = state.artifacts.get(&artifact);
+            self.id_of_file_or(artifact, known.iter().copied(), || {
+                let path = self.path(artifact)?;
+                let stored = tip.and_then(|tip| self.repo.blob_size(tip).ok());
+                if files::size(&path)? != stored {
+                    return self.repo.hash_file(&path).map(Some);
+                }
+                let Some(bytes) = files::read(&path, u64::MAX)? else {
+                    return Ok(None);
+                };
+                let id = self.repo.hash_blob(&bytes)?;
+                if Some(&id) == tip {
+                    texts.insert(artifact, text_of(bytes));
+                }
+                Ok(Some(id))
+            })
+        })
+    }
+
+    /// The standing of every artifact, by the id that `look` finds of its file, which may be one of some known ones.
+    fn statuses_with(
+        &self,
+        state: &State,
+        look: &mut FindId<'_>,
+    ) -> Result<BTreeMap<Artifact, FileStatus>> {
         self.require_own(state)?;
         let mut found = BTreeMap::new();
         let listed = self.listed()?;
@@ -79,7 +122,8 @@ impl WorkCopy<'_> {
             let base = self.bases.bases.get(&artifact);
             let tip = state.artifacts.get(&artifact);
             let file = if listed.contains(&artifact) {
-                self.id_of_file(artifact, tip.into_iter().chain(base))?
+                let known: Vec<&Oid> = tip.into_iter().chain(base).collect();
+                look(artifact, &known)?
             } else {
                 None
             };
@@ -113,7 +157,7 @@ impl WorkCopy<'_> {
     /// The edits of this worktree, with nothing written: what a save would take in, and what it would refuse.
     pub(crate) fn peek(&self, state: &State, max_bytes: u64) -> Result<Peek> {
         let mut peek = Peek::default();
-        peek.statuses = match self.statuses(state) {
+        peek.statuses = match self.statuses_and_texts(state, &mut peek.edits.texts) {
             Err(failure) if failure.code == Code::WorkingCopyForeign => {
                 peek.foreign = Some(failure);
                 return Ok(peek);
