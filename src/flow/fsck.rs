@@ -72,7 +72,7 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
         damages,
         oddities,
         sessions,
-    } = look(ctx, &snapshot, &mut memory)?;
+    } = look(ctx, &snapshot, &mut memory, depth)?;
     let mut found = Checked {
         sessions,
         checked: memory.checked,
@@ -120,7 +120,7 @@ fn mend_rest(
     snapshot: &Snapshot<'_>,
 ) -> Result<(Option<Oid>, Vec<String>)> {
     let identity = ctx.repo.identity()?;
-    let left = look(ctx, snapshot, &mut Memory::empty(store, false))?;
+    let left = look(ctx, snapshot, &mut Memory::empty(store, false), Depth::New)?;
     if left.damages.is_empty() {
         return Ok((None, Vec::new()));
     }
@@ -132,7 +132,7 @@ fn mend_rest(
         match mended.take().filter(|(at, _)| at == snapshot.commit()) {
             Some((_, decision)) => Ok(decision),
             None => {
-                let left = look(ctx, snapshot, &mut Memory::empty(store, false))?;
+                let left = look(ctx, snapshot, &mut Memory::empty(store, false), Depth::New)?;
                 mend(store, snapshot, left)
             }
         }
@@ -182,16 +182,27 @@ fn copied(ctx: &Context, id: &SessionId, path: &str) -> Option<Vec<u8>> {
 }
 
 /// Looks for faults of the records, and of the signatures that people gave about them.
-fn look(ctx: &Context, snapshot: &Snapshot<'_>, memory: &mut Memory) -> Result<Found> {
+fn look(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    depth: Depth,
+) -> Result<Found> {
     check::check(&ctx.repo, snapshot, memory, |place, session| {
-        signatures(ctx, (snapshot, place), session)
+        let mut known = match depth {
+            Depth::New => Signatures::of(&ctx.repo),
+            Depth::Full => Signatures::anew(&ctx.repo),
+        };
+        let found = signatures(&mut known, (snapshot, place), session)?;
+        known.keep();
+        Ok(found)
     })
 }
 
 /// Signatures of a session that are none over their records. A key that nobody trusts is no damage, nor is a word that
 /// was signed for another branch.
 fn signatures(
-    ctx: &Context,
+    known: &mut Signatures<'_>,
     (snapshot, place): (&Snapshot<'_>, &str),
     session: &Session,
 ) -> Result<Signed> {
@@ -204,19 +215,20 @@ fn signatures(
         .into_iter()
         .map(|op| (op.file_name(), op))
         .collect();
-    let mut known = Signatures::of(&ctx.repo);
     let (mut unsigned, mut why) = (Vec::new(), Vec::new());
-    for (name, bytes) in files {
-        let fault = match operations.get(&name) {
+    let of_records = files.into_iter();
+    let files = of_records
+        .flat_map(|(record, files)| files.into_iter().map(move |file| (record.clone(), file)));
+    for (record, file) in files {
+        let fault = match operations.get(&record) {
             None => Some("it belongs to no operation".to_owned()),
-            Some(op) => known.fault(op, bytes.as_deref())?,
+            Some(op) => known.fault(op, file.bytes.as_deref())?,
         };
         if let Some(fault) = fault {
-            why.push(format!("the signature of {name} does not hold: {fault}"));
-            unsigned.push(name);
+            why.push(format!("the signature of {record} does not hold: {fault}"));
+            unsigned.push(file.name);
         }
     }
-    known.keep();
     Ok(if !unsigned.is_empty() {
         Signed::Damaged(Damage::signatures(place, why.join("; "), unsigned))
     } else if can_check() {
@@ -230,7 +242,9 @@ fn signatures(
 pub(crate) fn damages(ctx: &Context, store: &Store<'_>) -> Result<Vec<Damage>> {
     ctx.repo.compare_hashes();
     match store.read()? {
-        Some(snapshot) => Ok(look(ctx, &snapshot, &mut Memory::empty(store, false))?.damages),
+        Some(snapshot) => {
+            Ok(look(ctx, &snapshot, &mut Memory::empty(store, false), Depth::New)?.damages)
+        }
         None => Ok(Vec::new()),
     }
 }

@@ -341,12 +341,10 @@ fn signed(
     let files = snapshot.signatures(session)?;
     let bases = loopx_rules::signature::bases(&session.state, operations);
     for op in operations {
-        if let (Some(Event::Approved { .. } | Event::Reviewed { .. }), Some(bytes)) =
-            (op.event(), files.get(&op.file_name()))
-        {
+        if let Some(Event::Approved { .. } | Event::Reviewed { .. }) = op.event() {
             let state = (&session.state, bases.as_slice());
-            let checked = judge.check(&ctx.repo, state, op, bytes.as_deref())?;
-            if checked.holds() {
+            let checked = judge.check(&ctx.repo, state, op, &files)?;
+            if checked.is_some_and(|checked| checked.holds()) {
                 found.insert(op.op.clone());
             }
         }

@@ -12,7 +12,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, OpId, SessionId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The namespace of our signatures: one made for git, or for a file, is none of ours.
 pub const NAMESPACE: &str = "loopx-approval";
@@ -24,7 +24,63 @@ pub const SUFFIX: &str = ".sig";
 /// The largest file that is believed to be a signature: a review with many findings fits.
 pub const MAX_BYTES: u64 = 256 * 1024;
 
+/// Ending of the name of a record's file.
+const ENDING: &str = ".json";
 const ARMOUR: &str = "-----BEGIN SSH SIGNATURE-----";
+
+/// Name of the record that a signature's file stands beside: `RECORD.sig`, or `RECORD.DIGEST.sig` where another signature
+/// has that name. Nothing for the name of anything else.
+pub fn record_of(name: &str) -> Option<&str> {
+    let stem = name.strip_suffix(SUFFIX)?;
+    if stem.ends_with(ENDING) {
+        return Some(stem);
+    }
+    let (record, digest) = stem.rsplit_once('.')?;
+    let is_digest = Oid::parse(digest).is_ok();
+    (is_digest && record.ends_with(ENDING)).then_some(record)
+}
+
+/// Names for the signatures of one record, which are the same in all clones: the smallest has the record's name.
+pub fn names(record: &str, blobs: &BTreeSet<Oid>) -> BTreeMap<String, Oid> {
+    let name = |(at, blob): (usize, &Oid)| match at {
+        0 => format!("{record}{SUFFIX}"),
+        _ => format!("{record}.{blob}{SUFFIX}"),
+    };
+    let blobs = blobs.iter().enumerate();
+    blobs.map(|one| (name(one), one.1.clone())).collect()
+}
+
+/// Result of reading a signature file beside an operation, without a look at its armour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Read<'a> {
+    /// A statement over the operation: the armour says whether somebody signed it.
+    Over(Signed<'a>),
+    /// A file or an operation that only a newer program understands.
+    Newer,
+    /// A file that is no signature over the operation, with the reason.
+    Fault(String),
+}
+
+impl<'a> Read<'a> {
+    /// Reads a file; nothing in its place is a file that is too large.
+    pub fn of(op: &Operation, bytes: Option<&'a [u8]>) -> Self {
+        let Some(bytes) = bytes else {
+            return Read::Fault("the file is larger than any signature".to_owned());
+        };
+        let path = format!("{}{SUFFIX}", op.file_name());
+        let read =
+            Signed::parse(bytes, &path).and_then(|signed| Ok((signed, signed.statement(&path)?)));
+        match read {
+            Err(failure) if failure.code == Code::FormatNewer => Read::Newer,
+            Err(failure) => Read::Fault(failure.message),
+            Ok(_) if matches!(op.body, Body::Unknown(_)) => Read::Newer,
+            Ok((signed, statement)) => match statement.differs_over(op) {
+                Some(why) => Read::Fault(why),
+                None => Read::Over(signed),
+            },
+        }
+    }
+}
 
 /// Statement that a key vouches for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -288,6 +344,22 @@ impl Checked {
         self.flaw.is_none()
     }
 
+    /// The better of two results, where one record has two signatures: whoever adds one takes nothing from the other.
+    #[must_use]
+    pub fn better(self, other: Checked) -> Checked {
+        let rank = |checked: &Checked| match checked.flaw {
+            None => 0,
+            Some(Flaw::NotListed) => 1,
+            Some(Flaw::Unchecked) => 2,
+            Some(Flaw::Broken) => 3,
+        };
+        if rank(&other) < rank(&self) {
+            other
+        } else {
+            self
+        }
+    }
+
     /// Result in a few words: `signed, ED25519 SHA256:...`.
     pub fn words(&self) -> String {
         let key = self.signer.as_ref().map(|signer| {
@@ -416,8 +488,10 @@ fn base64(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Signed, base64, file, touched};
+    use super::{Checked, Flaw, Signed, base64, file, names, record_of, touched};
     use loopx_base::failure::Code;
+    use loopx_base::id::Oid;
+    use std::collections::BTreeSet;
 
     fn armour(kind: &str, flags: Option<u8>) -> String {
         fn put(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -465,6 +539,31 @@ mod tests {
         assert!(!touched(&armour("ssh-ed25519", None)));
         for text in ["", "U1NIU0lH", "-----BEGIN SSH SIGNATURE-----\n*\n"] {
             assert!(!touched(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn r9_each_signature_of_a_record_has_a_name() {
+        let [one, two] = ["1", "2"].map(|digit| Oid::parse(&digit.repeat(40)).expect("an id"));
+        let blobs = BTreeSet::from([two.clone(), one.clone()]);
+        let found = names("3-x.json", &blobs);
+        let other = format!("3-x.json.{two}.sig");
+        assert_eq!(found["3-x.json.sig"], one);
+        assert_eq!(found[&other], two);
+        for name in ["3-x.json.sig", &other] {
+            assert_eq!(record_of(name), Some("3-x.json"));
+        }
+        for name in ["3-x.json", "3-x.sig", "3-x.json.sig.sig", "3-x.json.x.sig"] {
+            assert_eq!(record_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn r9_of_two_signatures_the_better_counts() {
+        let [unlisted, broken] =
+            [Flaw::NotListed, Flaw::Broken].map(|flaw| Checked::flawed(flaw, ""));
+        for (one, other) in [(&unlisted, &broken), (&broken, &unlisted)] {
+            assert_eq!(one.clone().better(other.clone()), unlisted);
         }
     }
 

@@ -21,7 +21,6 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
 use loopx_rules::session::State;
-use loopx_rules::signature::SUFFIX;
 use loopx_rules::topic::Version;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +34,7 @@ pub struct Damage {
     pub mend: Mend,
     /// The first commit with the damage, where history says so.
     pub since: Option<Oid>,
-    /// Signatures that sign nothing here, by the names of their operations.
+    /// Names of signature files that sign nothing here.
     #[serde(skip)]
     pub unsigned: Vec<String>,
     /// Files of operations that have to come back.
@@ -709,8 +708,7 @@ fn mend_session(
 
 /// A session's folder without the signatures that a damage names.
 fn unsigned(repo: &Repo, folder: &Oid, damage: &Damage) -> Result<Oid> {
-    let signed = damage.unsigned.iter();
-    let files = signed.map(|operation| (format!("{operation}{SUFFIX}"), None));
+    let files = damage.unsigned.iter().map(|name| (name.clone(), None));
     ops::edited(repo, folder, &files.collect())
 }
 

@@ -81,7 +81,7 @@ pub use questions::KnownQuestions;
 pub use recovery::{Accepted, Recovered};
 pub use redacted::{Blobs, Redacted, brought, redacted, redacted_apart};
 pub use removed_by_remote::RemovedByRemote;
-pub use signatures::{SignatureFiles, Signatures};
+pub use signatures::{SignatureFile, SignatureFiles, Signatures};
 pub use snapshot::{Session, Snapshot};
 pub use summaries::Summary;
 

@@ -12,7 +12,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
 use loopx_rules::session::State;
 use loopx_rules::session::is_state_file;
-use loopx_rules::signature::SUFFIX;
+use loopx_rules::signature::record_of;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Content of a folder that does not follow from something else.
@@ -57,7 +57,10 @@ impl Edits {
     ) -> Result<()> {
         let mut now = gather(repo, &session.path, &session.tree)?;
         now.operations.retain(|op| !missing.has(&op.file_name()));
-        now.records.retain(|name, _| !missing.has(name));
+        // A signature that stands in the place of another one may be one, too.
+        now.records.retain(|name, blob| {
+            !missing.has(name) || is_signature(name) && signatures::is_of(repo, name, blob)
+        });
         let then = gather(repo, &session.path, earlier)?;
         let (path, tree, _) = build(repo, &session.state.id, vec![now, then])?;
         if path != session.path {
@@ -158,7 +161,7 @@ pub(super) fn build(
     let mut operations: BTreeMap<(u64, String), (Option<Oid>, Operation)> = BTreeMap::new();
     let mut records = BTreeMap::new();
     let mut beside = BTreeMap::new();
-    let mut signed = BTreeMap::new();
+    let mut signed: BTreeMap<String, BTreeSet<Oid>> = BTreeMap::new();
     let mut candidate: Option<Oid> = None;
     for folder in folders {
         for op in folder.operations {
@@ -174,11 +177,12 @@ pub(super) fn build(
             }
         }
         for (name, blob) in folder.records {
-            if is_signature(&name) {
-                let blobs: &mut BTreeSet<Oid> = signed.entry(name).or_default();
-                blobs.insert(blob);
-            } else {
-                unite_files(&mut records, [(name, blob)].into());
+            match record_of(&name) {
+                Some(record) => {
+                    let blobs = signed.entry(record.to_owned()).or_default();
+                    blobs.insert(blob);
+                }
+                None => unite_files(&mut records, [(name, blob)].into()),
             }
         }
         unite_files(&mut beside, folder.beside);
@@ -190,12 +194,11 @@ pub(super) fn build(
         }
     }
     let operations: Vec<Operation> = operations.into_values().map(|(_, op)| op).collect();
-    for (name, blobs) in signed {
-        let is_of = |op: &&Operation| name.strip_suffix(SUFFIX) == Some(op.file_name().as_str());
-        // Whose name is asked only where clones have several.
-        let op = operations.iter().filter(|_| blobs.len() > 1).find(is_of);
-        let blob = signatures::chosen(repo, op, &blobs)?;
-        records.extend(blob.map(|blob| (name, blob)));
+    for (record, blobs) in signed {
+        // Names are asked only where clones have several.
+        let mut operations = operations.iter().filter(|_| blobs.len() > 1);
+        let op = operations.find(|op| op.file_name() == record);
+        records.extend(signatures::kept(repo, &record, op, blobs)?);
     }
     // What operations wrote follows from them.
     for path in operations.iter().flat_map(|op| op.others.keys()) {

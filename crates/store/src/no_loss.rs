@@ -28,7 +28,7 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
         // What went to another folder of the session is not lost.
         for other in folders.iter().filter(|other| is_of_same(other, path)) {
             let there = records_at(repo, &after, other)?;
-            lost.retain(|one| one.how != How::Gone || !there.has(&one.name));
+            lost.retain(|one| one.how != How::Gone || !there.has_again(repo, one));
         }
         // A record that was copied from another session is none of this one's.
         let uid = had.files().find_map(|(name, blob)| {

@@ -16,7 +16,7 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::{Event, Operation};
 use loopx_rules::replay::in_order;
 use loopx_rules::session::State;
-use loopx_rules::signature::SUFFIX;
+use loopx_rules::signature::{SUFFIX, record_of};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Blobs, each with the paths that it had.
@@ -287,12 +287,13 @@ impl Work<'_> {
             let blob = folder.records.get(&name);
             let blob = blob.ok_or_else(|| unfit(format!("{path}: {name} is not there")))?;
             let (now, again) = self.record(path, blob, op, folder)?;
-            let signature = format!("{name}{SUFFIX}");
-            if let Some(signed) = folder.records.get(&signature) {
+            let is_of = |one: &str| record_of(one) == Some(name.as_str());
+            for (signature, signed) in folder.records.iter().filter(|(one, _)| is_of(one)) {
                 if now == *blob {
-                    new.records.insert(signature, signed.clone());
+                    new.records.insert(signature.clone(), signed.clone());
                 } else {
-                    self.done.unsigned.insert((path.to_owned(), name));
+                    let unsigned = (path.to_owned(), name.clone());
+                    self.done.unsigned.insert(unsigned);
                 }
             }
             is_other |= now != *blob;

@@ -1,6 +1,7 @@
 //! Signatures beside the operations that they are about: `ops/<seq>-<op>.json.sig`, and one file of lines where an
 //! older program archived the session. Whether a signature counts is not known here: only whether the file can be one
-//! over its record, whoever made it.
+//! over its record, whoever made it. So where two signatures of one record meet both stay, the second as
+//! `<seq>-<op>.json.<digest>.sig`: whoever chose would let a stranger with a key take a person's word away.
 
 use super::loss::{Records, Unreadable, is_signature};
 use super::{Session, Snapshot, layout, ops, sealed, unique};
@@ -8,15 +9,22 @@ use loopx_base::failure::{Code, Result};
 use loopx_base::id::Oid;
 use loopx_git::signing::{Signers, can_check};
 use loopx_git::{Entry, EntryKind, Repo};
-use loopx_rules::op::{Body, Operation, parse_json};
-use loopx_rules::signature::{MAX_BYTES, NAMESPACE, SUFFIX, Signed};
+use loopx_rules::op::{Operation, parse_json};
+use loopx_rules::signature::{self, MAX_BYTES, NAMESPACE, Read, SUFFIX, Signed, record_of};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Signature files by the names of the operation files that they stand beside. One that is larger than
-/// any signature is given as nothing.
-pub type SignatureFiles = BTreeMap<String, Option<Vec<u8>>>;
+/// Signature files by the names of the operation files that they stand beside.
+pub type SignatureFiles = BTreeMap<String, Vec<SignatureFile>>;
+
+/// A file that stands beside an operation as a signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignatureFile {
+    pub name: String,
+    /// Content; nothing where the file is larger than any signature.
+    pub bytes: Option<Vec<u8>>,
+}
 
 /// Line of an archived session's signatures.
 #[derive(Debug, Deserialize)]
@@ -45,15 +53,25 @@ impl Snapshot<'_> {
                 .filter(|line| !line.is_empty())
                 .map(|line| {
                     let line: Line = parse_json(line, &label)?;
-                    Ok((line.operation, Some(line.signed.into_bytes())))
+                    let file = SignatureFile {
+                        name: format!("{}{SUFFIX}", line.operation),
+                        bytes: Some(line.signed.into_bytes()),
+                    };
+                    Ok((line.operation, vec![file]))
                 })
                 .collect();
         }
-        let mut found = BTreeMap::new();
+        let mut found = SignatureFiles::new();
         for (name, blob) in files(repo, &session.tree)? {
-            if let Some(operation) = name.strip_suffix(SUFFIX) {
-                found.insert(operation.to_owned(), read(repo, &blob)?);
+            if let Some(record) = record_of(&name).map(str::to_owned) {
+                let bytes = read(repo, &blob)?;
+                let of_record = found.entry(record).or_default();
+                of_record.push(SignatureFile { name, bytes });
             }
+        }
+        // The first that anybody gave comes first, as its name says.
+        for of_record in found.values_mut() {
+            of_record.sort_by_key(|file| (file.name.len(), file.name.clone()));
         }
         Ok(found)
     }
@@ -114,7 +132,11 @@ const MOST_KNOWN: usize = 20_000;
 /// of a signature. A line that is no blob's id is passed over.
 pub struct Signatures<'r> {
     repo: &'r Repo,
+    /// Set when the file of an earlier command is believed.
+    believes: bool,
     known: Option<BTreeSet<String>>,
+    /// Files that were checked by this command.
+    checked: BTreeSet<String>,
     is_new: bool,
 }
 
@@ -122,8 +144,18 @@ impl<'r> Signatures<'r> {
     pub fn of(repo: &'r Repo) -> Self {
         Signatures {
             repo,
+            believes: true,
             known: None,
+            checked: BTreeSet::new(),
             is_new: false,
+        }
+    }
+
+    /// Signatures that are all checked anew, whatever an earlier command found.
+    pub fn anew(repo: &'r Repo) -> Self {
+        Signatures {
+            believes: false,
+            ..Signatures::of(repo)
         }
     }
 
@@ -157,17 +189,19 @@ impl<'r> Signatures<'r> {
     /// Reason for which the armour is none over its statement; nothing where no program here can tell.
     fn integrity(&mut self, signed: &Signed<'_>, bytes: &[u8]) -> Result<Option<String>> {
         let blob = self.repo.hash_blob(bytes)?.to_string();
-        if self.known().contains(&blob) {
+        if self.checked.contains(&blob) || self.believes && self.known().contains(&blob) {
             return Ok(None);
         }
         let found = integrity(signed)?;
-        if found.is_none() && can_check() {
+        if found.is_some() {
+            self.is_new |= self.known().remove(&blob);
+        } else if can_check() {
             let known = self.known();
             if known.len() >= MOST_KNOWN {
                 known.clear();
             }
-            known.insert(blob);
-            self.is_new = true;
+            self.is_new |= known.insert(blob.clone());
+            self.checked.insert(blob);
         }
         Ok(found)
     }
@@ -175,46 +209,35 @@ impl<'r> Signatures<'r> {
     /// Reason for which a file is no signature over the operation that it stands beside, whoever made it and wherever it
     /// counts.
     pub fn fault(&mut self, op: &Operation, bytes: Option<&[u8]>) -> Result<Option<String>> {
-        let Some(bytes) = bytes else {
-            return Ok(Some("the file is larger than any signature".to_owned()));
-        };
-        let path = format!("{}{SUFFIX}", op.file_name());
-        let read =
-            Signed::parse(bytes, &path).and_then(|signed| Ok((signed, signed.statement(&path)?)));
-        let (signed, statement) = match read {
-            Ok(read) => read,
-            // A newer program signs what this one does not understand.
-            Err(failure) if failure.code == Code::FormatNewer => return Ok(None),
-            Err(failure) => return Ok(Some(failure.message)),
-        };
-        if matches!(op.body, Body::Unknown(_)) {
-            return Ok(None);
+        match (Read::of(op, bytes), bytes) {
+            (Read::Over(signed), Some(bytes)) => self.integrity(&signed, bytes),
+            (Read::Fault(why), _) => Ok(Some(why)),
+            (Read::Over(_) | Read::Newer, _) => Ok(None),
         }
-        if let Some(why) = statement.differs_over(op) {
-            return Ok(Some(why));
-        }
-        self.integrity(&signed, bytes)
     }
 }
 
-/// The signature of an operation among several files that clones have under its name: one that holds before one that
-/// does not, and of several the largest blob, so that all clones take the same.
-pub(super) fn chosen(
+/// The signatures of a record among the files that clones have as such, by their names: all that say they are over it, so
+/// that clones with and without ssh-keygen keep the same. A file that says something else stays where there is no other.
+pub(super) fn kept(
     repo: &Repo,
+    record: &str,
     op: Option<&Operation>,
-    blobs: &BTreeSet<Oid>,
-) -> Result<Option<Oid>> {
-    let mut holding = None;
+    mut blobs: BTreeSet<Oid>,
+) -> Result<BTreeMap<String, Oid>> {
     if let (Some(op), true) = (op, blobs.len() > 1) {
-        let mut known = Signatures::of(repo);
-        for blob in blobs {
-            if known.fault(op, read(repo, blob)?.as_deref())?.is_none() {
-                holding = Some(blob.clone());
+        let mut over = BTreeSet::new();
+        for blob in &blobs {
+            if !matches!(Read::of(op, read(repo, blob)?.as_deref()), Read::Fault(_)) {
+                over.insert(blob.clone());
             }
         }
-        known.keep();
+        if over.is_empty() {
+            over.extend(blobs.last().cloned());
+        }
+        blobs = over;
     }
-    Ok(holding.or_else(|| blobs.last().cloned()))
+    Ok(signature::names(record, &blobs))
 }
 
 /// Reason why the armour is none over its statement; nothing where no program here can tell.
@@ -240,7 +263,7 @@ pub(super) fn is_of(repo: &Repo, name: &str, blob: &Oid) -> bool {
         Ok(statement) => statement,
         Err(failure) => return failure.code == Code::FormatNewer,
     };
-    name.strip_suffix(SUFFIX) == Some(statement.operation.file_name().as_str())
+    record_of(name) == Some(statement.operation.file_name().as_str())
         && !matches!(Signatures::of(repo).integrity(&signed, &bytes), Ok(Some(_)))
 }
 
@@ -259,8 +282,10 @@ pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Op
     }
     let mut rest = before.iter().skip(1);
     loop {
-        let held =
-            |name: &str, blob: &Oid| had.files().any(|(one, other)| one == name && other == blob);
+        let held = |name: &str, blob: &Oid| {
+            let mut had = had.files();
+            had.any(|(one, other)| other == blob && record_of(one) == record_of(name))
+        };
         new.retain(|(name, blob)| !held(name, blob));
         match rest.next() {
             Some(next) if !new.is_empty() => {
@@ -275,7 +300,7 @@ pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Op
     let mut known = Signatures::of(repo);
     let mut found = None;
     for (name, blob) in new {
-        let record = name.strip_suffix(SUFFIX).unwrap_or(&name);
+        let record = record_of(&name).unwrap_or(&name);
         let there = has.files().find(|(one, _)| *one == record);
         let why = match there {
             None => Some("it belongs to no operation".to_owned()),

@@ -4,7 +4,6 @@
 //!
 //! What only a newer program understands may name files in ways that this one does not know: then nothing is said.
 
-use super::loss::is_signature;
 use super::{fanout_folder, layout};
 use loopx_base::failure::Result;
 use loopx_base::fanout::Fanout;
@@ -13,7 +12,7 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::issue::IssueId;
 use loopx_rules::op::{Event, Operation};
 use loopx_rules::session::State;
-use loopx_rules::signature::SUFFIX;
+use loopx_rules::signature::{SUFFIX, record_of};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Paths below a session's folder that no record names.
@@ -73,7 +72,7 @@ pub(super) fn below_records(repo: &Repo, ops: &Oid, without: &[String]) -> Resul
 
 /// Test for a name that ends like a signature's and stands beside no record's name.
 pub(super) fn is_of_nothing(name: &str) -> bool {
-    name.ends_with(SUFFIX) && !is_signature(name)
+    name.ends_with(SUFFIX) && record_of(name).is_none()
 }
 
 /// Files that an operation keeps beside itself for good, by path below the session's folder: what requirements were

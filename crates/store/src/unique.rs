@@ -3,7 +3,7 @@
 
 use super::loss::{Holding, uid};
 use super::snapshot::Folder;
-use super::{Session, SignatureFiles, Snapshot};
+use super::{Session, SignatureFile, SignatureFiles, Snapshot};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_rules::signature::Signed;
@@ -148,15 +148,18 @@ pub(super) fn under_its_name(
             }
         }
     }
-    signatures.retain(|operation, bytes| {
-        let signed = bytes
-            .as_deref()
-            .map(|bytes| Signed::parse(bytes, operation));
+    let is_of = |file: &SignatureFile| {
+        let bytes = file.bytes.as_deref();
+        let signed = bytes.map(|bytes| Signed::parse(bytes, &file.name));
         let Some(Ok(signed)) = signed else {
             return true;
         };
-        let statement = signed.statement(operation);
+        let statement = signed.statement(&file.name);
         statement.is_ok_and(|statement| statement.session == *id)
+    };
+    signatures.retain(|_, files| {
+        files.retain(is_of);
+        !files.is_empty()
     });
     Ok(signatures)
 }

@@ -81,9 +81,8 @@ pub(crate) fn gather(
         };
         for op in replay::in_order(&operations) {
             if (is_wanted(op) || depth == Depth::Everything)
-                && let Some(bytes) = files.get(&op.file_name())
+                && let Some(checked) = judge.check(repo, (state, &bases), op, &files)?
             {
-                let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
                 credentials.signatures.insert(op.op.clone(), checked);
             }
         }
@@ -173,10 +172,8 @@ pub(crate) fn runs_by(
     let mut signatures = Signatures::new();
     let is_run = |op: &&Operation| matches!(op.event(), Some(Event::Ran { .. }));
     for op in operations.iter().filter(is_run) {
-        if let Some(bytes) = files.get(&op.file_name()) {
-            let checked = judge.check(&ctx.repo, (&session.state, &bases), op, bytes.as_deref())?;
-            signatures.insert(op.op.clone(), checked);
-        }
+        let checked = judge.check(&ctx.repo, (&session.state, &bases), op, &files)?;
+        signatures.extend(checked.map(|checked| (op.op.clone(), checked)));
     }
     let may = |names: &[Person]| policy.is_in_role(role, names);
     Ok(gate::runs_by(&operations, &signatures, may))
@@ -246,12 +243,9 @@ fn prove(
         found.extend(checked.map(|checked| (Role::Committer, checked)));
     }
     proofs.steps(operations, state, |op| {
-        let Some(bytes) = files.get(&op.file_name()) else {
-            return Ok(None);
-        };
-        let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
-        found.push((Role::Builder, checked.clone()));
-        Ok(Some(checked))
+        let checked = judge.check(repo, (state, &bases), op, files)?;
+        found.extend(checked.clone().map(|checked| (Role::Builder, checked)));
+        Ok(checked)
     })?;
     for (role, checked) in found.iter().filter(|(_, checked)| checked.holds()) {
         for email in checked.signer.iter().flat_map(|signer| &signer.principals) {
@@ -329,9 +323,8 @@ pub(crate) fn behind(
     let bases = bases(state, operations);
     for op in replay::in_order(operations) {
         if loopx_rules::signature::role(op).is_some()
-            && let Some(bytes) = files.get(&op.file_name())
+            && let Some(checked) = judge.check(repo, (state, &bases), op, files)?
         {
-            let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
             credentials.signatures.insert(op.op.clone(), checked);
         }
     }

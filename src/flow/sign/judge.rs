@@ -11,6 +11,7 @@ use loopx_rules::op::Operation;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::signature::{Checked, Flaw, NAMESPACE, Place, Signed, Signer, Statement, touched};
+use loopx_store::SignatureFiles;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
@@ -77,9 +78,33 @@ impl Judge {
         }
     }
 
-    /// Checks the signature file beside an operation; `None` is one that is too large to be one. `bases` are the
-    /// commits that the session started from so far.
+    /// Checks the signature files beside an operation, and gives the best result; `None` where there is no file. `bases`
+    /// are the commits that the session started from so far.
     pub(crate) fn check(
+        &self,
+        repo: &Repo,
+        session: (&State, &[Option<Oid>]),
+        op: &Operation,
+        files: &SignatureFiles,
+    ) -> Result<Option<Checked>> {
+        let mut best: Option<Checked> = None;
+        for file in files.get(&op.file_name()).into_iter().flatten() {
+            let checked = self.check_file(repo, session, op, file.bytes.as_deref())?;
+            let better = match best {
+                Some(best) => best.better(checked),
+                None => checked,
+            };
+            let holds = better.holds();
+            best = Some(better);
+            if holds {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    /// Checks one signature file; `None` is a file that is too large.
+    pub(super) fn check_file(
         &self,
         repo: &Repo,
         (state, bases): (&State, &[Option<Oid>]),

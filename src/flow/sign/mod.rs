@@ -98,7 +98,7 @@ impl Word {
         let mut credentials = known.clone();
         if let Some(bytes) = &signature {
             let judge = Judge::new(policy)?;
-            let checked = judge.check(repo, (before, &[]), op, Some(bytes))?;
+            let checked = judge.check_file(repo, (before, &[]), op, Some(bytes))?;
             if policy.asks_signatures() {
                 require_checkable(&checked)?;
             }

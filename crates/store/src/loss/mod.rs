@@ -22,7 +22,7 @@ use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::Operation;
-use loopx_rules::signature::{SUFFIX, Signed};
+use loopx_rules::signature::{Signed, record_of};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -147,14 +147,41 @@ impl Records {
         self.0.retain(|name, _| keep(name));
     }
 
+    /// Tells whether a record is here as it was. A signature may have another name since, beside the same record.
+    fn holds(&self, repo: &Repo, name: &str, was: &Content) -> bool {
+        if let Some(now) = self.0.get(name)
+            && is_same(repo, was, now)
+        {
+            return true;
+        }
+        let Some(record) = record_of(name) else {
+            return false;
+        };
+        let beside = self.0.range(record.to_owned()..);
+        let mut beside = beside.take_while(|(one, _)| one.starts_with(record));
+        beside.any(|(one, now)| record_of(one) == Some(record) && is_same(repo, was, now))
+    }
+
+    /// Tells whether another set has what one lost: a record by its name, a signature as it was.
+    pub(super) fn has_again(&self, repo: &Repo, lost: &Lost) -> bool {
+        if is_signature(&lost.name) {
+            self.holds(repo, &lost.name, &lost.was)
+        } else {
+            self.has(&lost.name)
+        }
+    }
+
     /// Records that another set lacks, or has otherwise.
     pub(super) fn lost(&self, repo: &Repo, after: &Records) -> Vec<Lost> {
         let mut found = Vec::new();
         for (name, was) in &self.0 {
-            let how = match after.0.get(name) {
-                None => How::Gone,
-                Some(now) if is_same(repo, was, now) => continue,
-                Some(_) => How::Changed,
+            if after.holds(repo, name, was) {
+                continue;
+            }
+            let how = if after.has(name) {
+                How::Changed
+            } else {
+                How::Gone
             };
             found.push(Lost {
                 name: name.clone(),
@@ -182,8 +209,7 @@ impl Lost {
 
 /// Test for the name of a signature's file.
 pub(super) fn is_signature(name: &str) -> bool {
-    let record = name.strip_suffix(SUFFIX);
-    record.is_some_and(|record| record.ends_with(ENDING))
+    record_of(name).is_some()
 }
 
 /// The operation that a record's file has, or that a signature is about; nothing where it cannot be read.
