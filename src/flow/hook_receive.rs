@@ -164,7 +164,13 @@ fn unknown(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Stri
     });
     let more = all.len().saturating_sub(SHOWN);
     let more = (more > 0).then(|| format!("`{branch}`: {more} more of such paths"));
-    Ok(said.chain(more).collect())
+    let mut said: Vec<String> = said.chain(more).collect();
+    if receive::loses_readme(&ctx.repo, update.old.as_ref(), new)? {
+        said.push(format!(
+            "`{branch}`: `README.md` was taken away, which tells whoever finds the branch what it is"
+        ));
+    }
+    Ok(said)
 }
 
 fn finding(ctx: &Context, commit: &Oid, code: Code, message: String) -> Result<Finding> {

@@ -219,6 +219,103 @@ fn d18_a_readme_of_somebody_else_is_named_by_the_hook_and_by_fsck() {
 }
 
 #[test]
+fn r26_the_text_of_an_older_program_is_no_stranger() {
+    const JOURNAL: &str =
+        "    git log loopx -- journal                    notes that belong to none\n";
+    let (d, _) = world(false);
+    d.git(&["init", "--quiet", "--bare", "../other.git"]).ok();
+    d.script("../other.git/hooks/pre-receive", HOOK);
+    let text = d.git(&["show", "loopx:README.md"]).ok();
+    let second = text.replace(JOURNAL, "");
+    let (first, _) = second.split_once("Where there are").expect("a paragraph");
+    let first = format!("{first}and work on it with `git loopx status`.\n");
+    assert_ne!(second, text);
+    for (text, digest) in [
+        (&second, "3195770080275d2ab9d64ae2e675f6fca60f4b2d"),
+        (&first, "e830441d1f0e1ff511d424feffd087c8a845444c"),
+    ] {
+        tamper(&d, "README.md", Some(text.as_bytes()));
+        assert_eq!(d.git(&["rev-parse", "loopx:README.md"]).line(), digest);
+        let spec = [
+            "push",
+            "--no-verify",
+            "../other.git",
+            "+loopx:refs/heads/loopx",
+        ];
+        let pushed = d.git(&spec);
+        assert!(!pushed.stderr.contains("README"), "{pushed}");
+        pushed.ok();
+        d.git(&[
+            "--git-dir=../other.git",
+            "update-ref",
+            "-d",
+            "refs/heads/loopx",
+        ])
+        .ok();
+        back(&d);
+    }
+}
+
+#[test]
+fn r29_a_readme_that_was_taken_away_is_named_and_put_back() {
+    let (d, clone) = world(false);
+    hook(&d);
+    tamper(&d, "README.md", None);
+    let pushed = push(&d);
+    assert!(
+        pushed.stderr.contains("`README.md` was taken away"),
+        "{pushed}"
+    );
+    pushed.ok();
+    d.loopx(&["fsck"]).says("README.md").ok();
+    d.loopx_in(&clone, &["sync", "origin"])
+        .says("README.md: was taken away")
+        .ok();
+    d.git_in(&clone, &["cat-file", "-e", "loopx:README.md"])
+        .ok();
+    d.loopx_in(&clone, &["fsck", "--full"])
+        .says("all whole")
+        .ok();
+}
+
+#[test]
+fn r16_a_stray_that_an_older_program_took_is_left_out_by_the_next_merge() {
+    let (d, clone) = world(false);
+    let paths = [
+        format!("sessions/{ID}/imported/x.md"),
+        format!("sessions/{ID}/logs/x.log"),
+        format!("sessions/{ID}/evil.md"),
+    ];
+    let edits = paths.clone().map(|path| (path, Some(b"x\n".to_vec())));
+    tamper_all(&d, &edits);
+    push(&d).ok();
+    d.git_in(&clone, &["fetch", "--quiet", "origin"]).ok();
+    d.git_in(&clone, &["update-ref", "refs/heads/loopx", "origin/loopx"])
+        .ok();
+    // What an older program knew stands there as what was seen.
+    for dir in [d.path(), clone.as_path()] {
+        let listed = ["for-each-ref", "--format=%(refname)", "refs/loopx/shadow"];
+        for name in d.git_in(dir, &listed).ok().lines() {
+            d.git_in(dir, &["update-ref", name, "refs/heads/loopx"])
+                .ok();
+        }
+    }
+    hook(&d);
+    d.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    d.loopx_in(&clone, &["-s", ID, "note", "seen"]).ok();
+    d.loopx_in(&clone, &["sync", "origin"]).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    for path in paths {
+        assert!(listed(&d, &path).is_empty(), "{path}");
+    }
+    d.loopx_in(&clone, &["sync", "origin"]).ok();
+    for dir in [d.path(), clone.as_path()] {
+        d.loopx_in(dir, &["fsck", "--full"]).says("all whole").ok();
+        d.loopx_in(dir, &["log"]).says("seen").ok();
+    }
+}
+
+#[test]
 fn d30_a_base_that_a_record_names_is_not_taken_away() {
     let y = Yard::ready();
     y.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();

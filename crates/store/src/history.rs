@@ -237,10 +237,10 @@ fn is_our_readme(repo: &Repo, tree: &Oid, path: &str) -> Result<bool> {
     if path != layout::README_FILE {
         return Ok(false);
     }
-    let ours = repo.hash_blob(layout::README.as_bytes())?;
-    Ok(repo
-        .entry_at(tree, path)?
-        .is_some_and(|entry| entry.id == ours))
+    match repo.entry_at(tree, path)? {
+        Some(entry) => layout::is_readme(repo, &entry.id),
+        None => Ok(false),
+    }
 }
 
 /// Counts those of the records that are not at the tip, by the folder where they were. A file that was no record may

@@ -83,6 +83,7 @@ pub(super) fn judge<'a>(sides: Sides<'a>, result: &'a Snapshot<'a>) -> Result<Ju
     judging.doubles()?;
     judging.journal()?;
     judging.layout()?;
+    judging.readme()?;
     Ok(judging.judged)
 }
 
@@ -101,6 +102,21 @@ impl Judging<'_> {
             && let Some(what) = went_back(&[ours], self.result)?
         {
             self.judged.damaged.push(flaw(layout::FORMAT_FILE, what));
+        }
+        Ok(())
+    }
+
+    /// Puts back the text for whoever finds the branch, which only a commit by hand takes away.
+    fn readme(&mut self) -> Result<()> {
+        let there = |tree: &Oid| self.repo.entry_at(tree, layout::README_FILE);
+        let ours = match self.sides.ours {
+            Some(ours) => there(ours.tree())?,
+            None => None,
+        };
+        if let (Some(ours), None) = (ours, there(self.result.tree())?) {
+            self.judged.edits.set(layout::README_FILE, ours);
+            let what = "was taken away by a commit by hand";
+            self.judged.mended.push(flaw(layout::README_FILE, what));
         }
         Ok(())
     }
@@ -299,7 +315,7 @@ impl Judging<'_> {
             .and_then(|gathered| build(self.repo, id, vec![gathered]));
         let made = made.ok().filter(|(path, ..)| *path == folder.path);
         let made = made.map(|(_, tree, _)| tree);
-        // Made of one side alone it keeps what lies beside its records.
+        // Made of sealed records it keeps what lies beside them.
         let computed = recompute(self.repo, id, &folder.entry.id).ok();
         for tree in made.into_iter().chain(computed) {
             let anew = Folder {

@@ -1,5 +1,6 @@
 //! Paths in the tree of the loopx branch (design 2), and nothing else.
 
+use loopx_base::failure::Result;
 use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::tree_name;
@@ -50,6 +51,24 @@ Where there are hundreds of sessions each lies one folder deeper, in a folder li
 
 finds what happened to one. Work on it with `git loopx status`.
 ";
+
+/// Test for the text that this program writes for whoever finds the branch, or that an earlier version wrote.
+pub(crate) fn is_readme(repo: &Repo, blob: &Oid) -> Result<bool> {
+    const JOURNAL_LINE: &str =
+        "    git log loopx -- journal                    notes that belong to none\n";
+    let second = README.replace(JOURNAL_LINE, "");
+    let until = second.find("Where there are").unwrap_or(second.len());
+    let first = format!(
+        "{}and work on it with `git loopx status`.\n",
+        &second[..until]
+    );
+    for text in [README, &second, &first] {
+        if repo.hash_blob(text.as_bytes())? == *blob {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 pub(crate) fn session(id: &SessionId) -> String {
     format!("{SESSIONS}/{id}")

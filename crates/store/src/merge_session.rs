@@ -4,7 +4,8 @@
 use super::folder::{Parts, assemble};
 use super::loss::{Records, is_signature};
 use super::sealed::{self, Sealed};
-use super::{Edits, Session, layout, ops, record_limit, signatures, stray};
+use super::stray::{self, Beside};
+use super::{Edits, Session, layout, ops, record_limit, signatures};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
@@ -25,6 +26,8 @@ pub(super) struct Folder {
     pub(super) beside: BTreeMap<String, Oid>,
     /// File that an older program wrote at the archive, by no operation.
     candidate: Option<Oid>,
+    /// Set when an older program sealed the records.
+    is_sealed: bool,
 }
 
 impl Edits {
@@ -114,6 +117,7 @@ pub(super) fn gather_beside(
         }
     }
     let sealed = sealed::of(repo, tree)?;
+    folder.is_sealed = sealed.is_some();
     if let Some(Sealed { ops, signatures }) = &sealed {
         if let Some(blob) = signatures {
             let label = format!("{path}/{}", layout::SEALED_SIGNATURES);
@@ -163,6 +167,7 @@ pub(super) fn build(
     let mut beside = BTreeMap::new();
     let mut signed: BTreeMap<String, BTreeSet<Oid>> = BTreeMap::new();
     let mut candidate: Option<Oid> = None;
+    let is_sealed = folders.iter().any(|folder| folder.is_sealed);
     for folder in folders {
         for op in folder.operations {
             let key = (op.seq, op.op.to_string());
@@ -206,6 +211,9 @@ pub(super) fn build(
     }
     let mut state = super::replay(repo, id, &operations)?;
     settle_candidate(&mut state, candidate);
+    if !is_sealed {
+        settle_beside(repo, &mut beside, &state, &operations)?;
+    }
     let entries = records.into_iter();
     let parts = Parts {
         before: None,
@@ -215,6 +223,24 @@ pub(super) fn build(
         beside,
     };
     assemble(repo, parts, state)
+}
+
+/// Leaves out what no record names, which an older program let in, and brings back what a record keeps beside itself: the
+/// merge of two honest clones is no new commit with a stray.
+fn settle_beside(
+    repo: &Repo,
+    beside: &mut BTreeMap<String, Oid>,
+    state: &State,
+    operations: &[Operation],
+) -> Result<()> {
+    let known = Beside::of(state, operations);
+    beside.retain(|path, blob| known.has(path, blob));
+    for (path, blob) in operations.iter().flat_map(stray::kept) {
+        if !beside.contains_key(&path) && repo.contains(&blob)? {
+            beside.insert(path, blob);
+        }
+    }
+    Ok(())
 }
 
 /// The candidate of a decision record, where an older program archived the session: no operation of its

@@ -145,17 +145,28 @@ pub fn unknown(repo: &Repo, branch: &str, old: Option<&Oid>, new: &Oid) -> Resul
     Ok(now.difference(&before).cloned().collect())
 }
 
+/// Tells whether a push takes away the text for whoever finds the branch.
+pub fn loses_readme(repo: &Repo, old: Option<&Oid>, new: &Oid) -> Result<bool> {
+    let is_there = |commit: &Oid| -> Result<bool> {
+        let tree = repo.commit_info(commit)?.tree;
+        Ok(repo.entry_at(&tree, layout::README_FILE)?.is_some())
+    };
+    Ok(match old {
+        Some(old) => is_there(old)? && !is_there(new)?,
+        None => false,
+    })
+}
+
 /// Paths where this program puts nothing: beside the known folders, or among sessions without the name of one. A folder
 /// with records is an entity, whatever it is about.
 fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
     const KNOWN: [&str; 2] = [layout::ARCHIVE, layout::BRANCHES];
-    let readme = repo.hash_blob(layout::README.as_bytes())?;
     let mut found = BTreeSet::new();
     for (top, entry) in repo.list_tree(snapshot.tree())? {
         if entry.kind != EntryKind::Tree {
             let is_ours = match top.as_str() {
                 layout::FORMAT_FILE => true,
-                layout::README_FILE => entry.id == readme,
+                layout::README_FILE => layout::is_readme(repo, &entry.id)?,
                 _ => false,
             };
             if !is_ours {

@@ -25,9 +25,10 @@ pub(super) fn all(
     if !state.is_understood() {
         return Ok(Vec::new());
     }
-    let (mut files, parts) = (named(state, operations), state.parts());
+    let mut beside = Beside::of(state, operations);
     if repo.entry_at(folder, layout::VERSIONS)?.is_some() {
-        files.extend(operations.iter().flat_map(versions));
+        let versions = operations.iter().flat_map(versions);
+        beside.files.extend(versions);
     }
     let mut found = Vec::new();
     for (top, entry) in repo.list_tree(folder)? {
@@ -36,29 +37,46 @@ pub(super) fn all(
                 let below = below_records(repo, &entry.id, &[])?.into_iter();
                 found.extend(below.map(|path| format!("{top}/{path}")));
             }
-            EntryKind::Tree if top == layout::LOGS => {
-                let logs: BTreeSet<String> = operations.iter().filter_map(log_of).collect();
-                let paths = repo.walk_blobs(&entry.id)?.into_iter();
-                let paths = paths.filter(|(path, _)| !logs.contains(path));
-                found.extend(paths.map(|(path, _)| format!("{top}/{path}")));
-            }
             EntryKind::Tree => {
                 let below = repo.walk_blobs(&entry.id)?.into_iter();
                 let below = below.map(|(path, blob)| (format!("{top}/{path}"), blob));
-                found.extend(
-                    below
-                        .filter(|(path, blob)| {
-                            !parts.contains(path) && !is_named(&files, path, blob)
-                        })
-                        .map(|(path, _)| path),
-                );
+                let strays = below.filter(|(path, blob)| !beside.has(path, blob));
+                found.extend(strays.map(|(path, _)| path));
             }
-            EntryKind::Blob if is_named(&files, &top, &entry.id) => {}
+            EntryKind::Blob if is_named(&beside.files, &top, &entry.id) => {}
             EntryKind::Blob | EntryKind::Other => found.push(top),
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// Files that may lie beside the records of a session.
+pub(super) struct Beside {
+    is_understood: bool,
+    files: BTreeMap<String, Oid>,
+    parts: BTreeSet<String>,
+    logs: BTreeSet<String>,
+}
+
+impl Beside {
+    pub(super) fn of(state: &State, operations: &[Operation]) -> Self {
+        let logs = operations.iter().filter_map(log_of);
+        Beside {
+            is_understood: state.is_understood(),
+            files: named(state, operations),
+            parts: state.parts().into_iter().collect(),
+            logs: logs.map(|log| format!("{}/{log}", layout::LOGS)).collect(),
+        }
+    }
+
+    /// Test for a file that has its place there.
+    pub(super) fn has(&self, path: &str, blob: &Oid) -> bool {
+        !self.is_understood
+            || self.parts.contains(path)
+            || self.logs.contains(path)
+            || is_named(&self.files, path, blob)
+    }
 }
 
 /// Entries of a folder of records that are neither a record nor a signature, but for those in some of its folders: a
