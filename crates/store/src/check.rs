@@ -12,7 +12,7 @@ use super::snapshot::Folder;
 use super::unreadable::{self, Depth, Unread};
 use super::{
     Edits, FORMAT, Lines, Session, Snapshot, Store, attestations, bindings, exact_files, fanout,
-    history, layout, layout_audit, no_loss, ops, sealed, stored, stray,
+    history, layout, layout_audit, no_loss, ops, stored, stray,
 };
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
@@ -832,17 +832,13 @@ pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid
     repo.edit_tree(Some(&folder), &inner)
 }
 
-/// Fault of the files of an archived session that are no artifacts. Archives of older programs, which sealed their
-/// records into one file, have no such files.
+/// Fault of the files of an archived session that are no artifacts.
 fn others(
     repo: &Repo,
     folder: &Oid,
     state: &State,
     operations: &[Operation],
 ) -> Result<Option<String>> {
-    if sealed::of(repo, folder)?.is_some() {
-        return Ok(None);
-    }
     for (path, blob) in layout::files(state) {
         let there = repo.entry_at(folder, &path)?.map(|entry| entry.id);
         if there.as_ref() != Some(&blob) {

@@ -26,8 +26,6 @@ pub(super) struct Folder {
     pub(super) beside: BTreeMap<String, Oid>,
     /// File that an older program wrote at the archive, by no operation.
     candidate: Option<Oid>,
-    /// Set when an older program sealed the records.
-    is_sealed: bool,
 }
 
 impl Edits {
@@ -117,7 +115,6 @@ pub(super) fn gather_beside(
         }
     }
     let sealed = sealed::of(repo, tree)?;
-    folder.is_sealed = sealed.is_some();
     if let Some(Sealed { ops, signatures }) = &sealed {
         if let Some(blob) = signatures {
             let label = format!("{path}/{}", layout::SEALED_SIGNATURES);
@@ -167,7 +164,6 @@ pub(super) fn build(
     let mut beside = BTreeMap::new();
     let mut signed: BTreeMap<String, BTreeSet<Oid>> = BTreeMap::new();
     let mut candidate: Option<Oid> = None;
-    let is_sealed = folders.iter().any(|folder| folder.is_sealed);
     for folder in folders {
         for op in folder.operations {
             let key = (op.seq, op.op.to_string());
@@ -211,9 +207,7 @@ pub(super) fn build(
     }
     let mut state = super::replay(repo, id, &operations)?;
     settle_candidate(&mut state, candidate);
-    if !is_sealed {
-        settle_beside(repo, &mut beside, &state, &operations)?;
-    }
+    settle_beside(repo, &mut beside, &state, &operations)?;
     let entries = records.into_iter();
     let parts = Parts {
         before: None,

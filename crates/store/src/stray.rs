@@ -4,7 +4,7 @@
 //!
 //! What only a newer program understands may name files in ways that this one does not know: then nothing is said.
 
-use super::{fanout_folder, layout};
+use super::{fanout_folder, layout, sealed};
 use loopx_base::failure::Result;
 use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
@@ -29,6 +29,9 @@ pub(super) fn all(
     if repo.entry_at(folder, layout::VERSIONS)?.is_some() {
         let versions = operations.iter().flat_map(versions);
         beside.files.extend(versions);
+    }
+    if let Some(sealed) = sealed::of(repo, folder)? {
+        beside.files.extend(sealed.files());
     }
     let mut found = Vec::new();
     for (top, entry) in repo.list_tree(folder)? {
