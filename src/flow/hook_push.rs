@@ -232,11 +232,11 @@ fn bound(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Opti
     Ok(None)
 }
 
-/// The commit of a branch of a remote, as of the last fetch.
+/// The commit of a branch of a remote, as of the last fetch. A push to a path or an address has no such ref.
 fn tracked(ctx: &Context, remote: &str, branch: &str) -> Result<Option<Oid>> {
-    if remote.is_empty() || remote.contains([':', '*', '?', '[', ' ']) {
+    let name = format!("refs/remotes/{remote}/{branch}");
+    if !Repo::is_ref_name(&name) {
         return Ok(None);
     }
-    ctx.repo
-        .find_ref(&format!("refs/remotes/{remote}/{branch}"))
+    ctx.repo.find_ref(&name)
 }

@@ -1,7 +1,7 @@
 //! The CI snippets and the server's hook of docs/server.md, run as they stand there; and edge case 8 of
 //! the reference (hooks and gates, section 8) where one push moves everything at once.
 
-use crate::support::session::{advance, commit, started};
+use crate::support::session::{advance, at, commit, started};
 use crate::support::{Output, Sandbox};
 use loopx_rules::setup::ci::Ci;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,25 @@ fn ci(s: &Sandbox, dir: &Path, commands: &[String]) -> Output {
         .env("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "main")
         .env("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "demo")
         .run()
+}
+
+#[test]
+fn q15_a_new_branch_is_judged_also_where_the_remote_is_a_path() {
+    let s = at("plan", "src", "");
+    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    s.write("src/early.rs", "early\n");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", "early"])
+        .ok();
+    let remote = s.root().join("remote.git");
+    let remote = remote.to_str().expect("UTF-8");
+    let address = format!("file://{remote}");
+    for place in ["../remote.git", "./../remote.git", remote, &address] {
+        let out = s.git(&["push", "--quiet", place, "demo:new"]);
+        let out = out.fails_with(1).says("commit_without_state");
+        assert!(!out.stderr.contains("did not check"), "{place}: {out}");
+    }
+    assert_eq!(s.git_in(remote, &["for-each-ref"]).ok(), "");
 }
 
 #[test]

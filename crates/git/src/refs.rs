@@ -255,6 +255,11 @@ impl Repo {
         self.backend.refs_below(folder)
     }
 
+    /// Tells whether git takes a name, from `refs/` on, for a ref.
+    pub fn is_ref_name(name: &str) -> bool {
+        git2::Reference::is_valid_name(name)
+    }
+
     /// Refuses a branch name that git does not take.
     pub fn check_branch_name(name: &str) -> Result<()> {
         if git2::Branch::name_is_valid(name).unwrap_or(false) {
