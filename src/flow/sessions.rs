@@ -190,7 +190,11 @@ impl<'a> Beginning<'a> {
             },
             Binding::Branch(name) => {
                 require_of_code(ctx, name)?;
-                require_there(ctx, name, head.branch.as_deref())?;
+                let then = match ctx.repo.work_dir() {
+                    Some(_) => "(and start there)",
+                    None => "(and again)",
+                };
+                require_there(ctx, name, then.into())?;
                 Some(name.clone())
             }
             Binding::Unbound => None,
@@ -442,10 +446,11 @@ fn require_unprotected(policy: &Policy, branch: &str, leads_on: Hint) -> Result<
     .help(leads_on))
 }
 
-/// Refuses a branch that is not there: most likely its name is not quite right.
-fn require_there(ctx: &Context, name: &str, here: Option<&str>) -> Result<()> {
+/// Refuses a branch that is not there: most likely its name is not quite right. `then` stands behind the command that
+/// makes the branch.
+fn require_there(ctx: &Context, name: &str, then: Hint) -> Result<()> {
     let repo = &ctx.repo;
-    let is_there = here == Some(name)
+    let is_there = repo.head()?.branch.as_deref() == Some(name)
         || repo.find_ref(&format!("refs/heads/{name}"))?.is_some()
         || !repo.tracking_refs(name)?.is_empty();
     if is_there {
@@ -457,13 +462,13 @@ fn require_there(ctx: &Context, name: &str, here: Option<&str>) -> Result<()> {
         .filter_map(|(name, _)| name.strip_prefix("refs/heads/"))
         .collect();
     let make = match repo.work_dir() {
-        Some(_) => format!("git switch -c {}  (and start there)", shell_word(name)),
-        None => format!("git branch {}  (and again)", shell_word(name)),
+        Some(_) => format!("git switch -c {}  ", shell_word(name)),
+        None => format!("git branch {}  ", shell_word(name)),
     };
     let failure = Failure::not_found(Code::BranchUnknown, format!("no branch is named `{name}`"));
     Err(match loopx_base::nearest(name, names) {
-        Some(near) => failure.help(format!("did you mean `{near}`? else: {make}")),
-        None => failure.help(make),
+        Some(near) => failure.help(hint![format!("did you mean `{near}`? else: {make}"), then]),
+        None => failure.help(hint![make, then]),
     })
 }
 
@@ -588,8 +593,13 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
         require_unprotected(&facts.policy, &branch, leads_on)?;
         // A try that was lost to another session finds these records again.
         if judged.as_ref() != Some(&facts.state.ops) {
+            // A branch that a session is bound to has its name from somebody who had it; a clone may not.
+            let is_bound = !before.is_empty() || facts.state.branch.as_ref() == Some(&branch);
             if !is_named {
                 require_not_elsewhere(ctx, &facts.state, &branch)?;
+            } else if !is_bound {
+                let again = command!("use {id} --branch {}", shell_word(&branch));
+                require_there(ctx, &branch, hint!["and: ", again])?;
             }
             gone::require_commits(ctx, &facts.state, &branch)?;
             judged = Some(facts.state.ops.clone());

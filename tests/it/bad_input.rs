@@ -370,6 +370,7 @@ fn every_command_answers_json_that_parses_with_its_schema() {
     assert_eq!(ran["schema"], 1);
     let op = operations(&s, ID).last().expect("an operation")["op"].clone();
     let op = op.as_str().expect("an id").to_owned();
+    s.git(&["branch", "elsewhere"]).ok();
     let commands: Vec<Vec<&str>> = vec![
         vec!["init"],
         vec!["list"],

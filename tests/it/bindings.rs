@@ -53,6 +53,7 @@ fn g8_a_branch_is_freed_by_operations_alone() {
         s.loopx(&["doctor", "--accept"]).ok();
     }
     // The honest way is an operation of the session.
+    s.git(&["branch", "else"]).ok();
     s.loopx(&["use", "demo", "--branch", "else"]).ok();
     assert_eq!(index(&s), "branches/else/demo\n");
     push(&s, &["loopx"]).ok();

@@ -63,6 +63,7 @@ fn a_kill_at_any_moment_leaves_the_old_state_or_the_new_one() {
         let known = operations(&s, ID).len();
         let text = READY.replace("An idle", &format!("In round {round} an idle"));
         let branch = format!("branch-{round}");
+        s.git(&["branch", &branch, "main"]).ok();
         let args: &[&str] = match round % 4 {
             0 => &["put", "spec.md"],
             1 => &["clarify"],

@@ -88,6 +88,12 @@ fn command(s: &Sandbox, dir: &Path, id: &str, worker: usize, turn: usize) -> usi
 
 /// Runs `turns` commands in each of the folders at once; gives the operations that each made.
 fn race(s: &Sandbox, folders: &[PathBuf], ids: &[String], turns: usize) -> Vec<usize> {
+    for worker in 0..folders.len() {
+        for turn in 0..3 {
+            let branch = format!("worker-{worker}-{turn}");
+            s.git(&["branch", "--force", &branch, "main"]).ok();
+        }
+    }
     let start = Barrier::new(folders.len());
     thread::scope(|scope| {
         let workers: Vec<_> = folders

@@ -217,6 +217,10 @@ fn f3_a_session_of_many_operations_is_bound_for_what_one_of_few_costs() {
         let s = long(operations);
         s.git(&["switch", "--quiet", "main"]).ok();
         s.git(&["branch", "-D", "demo"]).ok();
+        // Not here yet, as far as this clone goes: the branch of a remote.
+        s.git(&["remote", "add", "origin", "../nowhere"]).ok();
+        let there = "refs/remotes/origin/other";
+        s.git(&["update-ref", there, "main"]).ok();
         objects(&s, &["use", "demo", "--branch", "other"])
     });
     let (Some(few), Some(many)) = (few, many) else {

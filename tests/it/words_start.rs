@@ -69,6 +69,30 @@ fn u16_start_binds_no_branch_that_is_not_there() {
 }
 
 #[test]
+fn q20_use_binds_no_branch_that_is_not_there() {
+    let s = session::started("");
+    let before = session::tip(&s);
+    insta::assert_snapshot!(s.loopx(&["use", "demo", "--branch", "dem"]).steady(), @"
+    $ git-loopx use demo --branch dem
+    --- stderr
+    error: no branch is named `dem`
+
+    hint: did you mean `demo`? else: git switch -c dem  and: git loopx use demo --branch dem
+    --- exit 4
+    ");
+    assert_eq!(session::tip(&s), before);
+    // The gates of its branch hold as before.
+    session::commit(&s, "src/early.rs", "early").fails_with(1);
+    s.git(&["branch", "other"]).ok();
+    s.loopx(&["use", "demo", "--branch", "other"]).ok();
+    // A branch that has gone since is no new name: whoever shares it may settle whose it is.
+    s.loopx(&["start", "--branch", "demo", "Second"]).ok();
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    s.git(&["branch", "--quiet", "-D", "demo"]).ok();
+    s.loopx(&["use", "demo", "--branch", "demo"]).ok();
+}
+
+#[test]
 fn edit_without_a_name_opens_what_the_gate_wants_first() {
     let s = Sandbox::new();
     begin(&s, "");

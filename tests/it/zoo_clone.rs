@@ -191,6 +191,7 @@ fn a_full_disk_is_named_and_changes_nothing() {
         let s = Sandbox::empty("repo");
         s.git(&["init", "--quiet", option]).ok();
         begin(&s);
+        s.git(&["branch", "side"]).ok();
         let before = (tip(&s), s.git(&["for-each-ref"]).ok());
         for command in [
             "run -- true",
