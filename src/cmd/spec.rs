@@ -3,7 +3,7 @@
 use super::{spec_package, specs, specs_intent};
 use crate::cli::Exit;
 use crate::flow::file_merge::FileMerge;
-use crate::flow::{Context, spec as flow};
+use crate::flow::{Context, files, spec as flow};
 use crate::ui::{Ui, diff};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
@@ -163,7 +163,7 @@ fn apply(args: ApplyArgs, ui: &mut Ui) -> Result<Exit> {
         if verdict.conflicts().next().is_some()
             && let Some(file) = &conflicts
         {
-            flow::write_file(file, verdict.rendered_conflicts().as_bytes())?;
+            files::write_out(file, verdict.rendered_conflicts().as_bytes())?;
         }
         return Err(failure);
     }
@@ -274,7 +274,7 @@ fn merge_file(args: MergeFileArgs, ui: &mut Ui) -> Result<Exit> {
     let merged = merge_spec(base, ours, theirs, &FileMerge, names);
     let clean = merged.conflicts.is_empty();
     match &output {
-        Some(path) => flow::write_file(path, merged.text.as_bytes())?,
+        Some(path) => files::write_out(path, merged.text.as_bytes())?,
         None if !ui.is_json() => ui.raw(merged.text.as_bytes()),
         None => {}
     }

@@ -80,6 +80,12 @@ pub(crate) fn export(
             typed(&file.display().to_string())
         )));
     }
+    // git would put the bundle in the place of a pipe or a device.
+    if std::fs::metadata(&file).is_ok_and(|meta| !meta.is_file()) {
+        let message = format!("expected a file, found that {} is none", file.display());
+        return Err(Failure::refused(Code::FileExpected, message)
+            .help(command!("export {id}").note("(writes it here)")));
+    }
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::not_found(
             Code::FolderMissing,

@@ -104,7 +104,7 @@ pub fn merge(base: &Path, ours: &Path, theirs: &Path) -> Result<Driven> {
             theirs: THEIRS,
         };
         let merged = merge_spec(b, o, t, &FileMerge, names);
-        spec::write_file(ours, merged.text.as_bytes())?;
+        files::write_out(ours, merged.text.as_bytes())?;
         return Ok(Driven {
             clean: merged.conflicts.is_empty(),
             conflicts: merged.conflicts,
@@ -118,7 +118,7 @@ pub fn merge(base: &Path, ours: &Path, theirs: &Path) -> Result<Driven> {
     };
     let [b, o, t] = &sides;
     let merged = merge_file(b, o, t, labels)?;
-    spec::write_file(ours, &merged.text)?;
+    files::write_out(ours, &merged.text)?;
     Ok(Driven {
         clean: merged.clean,
         conflicts: Vec::new(),
@@ -141,7 +141,7 @@ pub fn merge_rules(base: &Path, ours: &Path, theirs: &Path) -> Result<DrivenRule
     if let (Ok(b), Ok(o), Ok(t)) = (b, o, t)
         && let Some(merged) = rule::merge_rules(b, o, t)
     {
-        spec::write_file(ours, merged.as_bytes())?;
+        files::write_out(ours, merged.as_bytes())?;
         return Ok(DrivenRules {
             clean: true,
             by_lines: false,
@@ -154,7 +154,7 @@ pub fn merge_rules(base: &Path, ours: &Path, theirs: &Path) -> Result<DrivenRule
     };
     let [b, o, t] = &sides;
     let merged = merge_file(b, o, t, labels)?;
-    spec::write_file(ours, &merged.text)?;
+    files::write_out(ours, &merged.text)?;
     Ok(DrivenRules {
         clean: merged.clean,
         by_lines: true,

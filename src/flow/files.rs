@@ -2,7 +2,7 @@
 //! old file or the new one.
 
 use loopx_base::failpoint::fail;
-use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::path_from;
 use loopx_git::{PARTIAL, Repo, TEMPORARY};
@@ -147,6 +147,29 @@ pub(crate) fn beside(path: &Path) -> Result<tempfile::TempPath> {
         .tempfile_in(parent)
         .map_err(|error| failed(parent, "write in", &error))?;
     Ok(made.into_temp_path())
+}
+
+/// Writes a result to where a person wants it: as [`write()`] does where nothing or a plain file stands, and into a
+/// device, a pipe or what a link leads to, as git does with `--output`.
+pub(crate) fn write_out(path: &Path, bytes: &[u8]) -> Result<()> {
+    if path.is_dir() {
+        let message = format!("expected a file, found the folder {}", path.display());
+        return Err(Failure::refused(Code::FileExpected, message).help("name a file in it"));
+    }
+    match fs::symlink_metadata(path) {
+        Ok(meta) if !meta.is_file() => into(path, bytes).map_err(|error| {
+            let message = format!("{} could not be written: {error}", path.display());
+            let failure = Failure::new(Kind::Output, Code::OutputUnwritable, message);
+            failure.help("make room there, or name another file")
+        }),
+        _ => write(path, bytes),
+    }
+}
+
+fn into(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true);
+    options.open(path)?.write_all(bytes)
 }
 
 /// Puts a finished file in its place, with the folders above it. From another file system it comes by a copy

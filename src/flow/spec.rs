@@ -4,6 +4,7 @@
 //! Knows folders and names of files; what a delta means is the business of `loopx_spec`.
 
 use crate::flow::file_merge::FileMerge;
+use crate::flow::files;
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_git::PARTIAL;
@@ -339,6 +340,7 @@ fn read_spec_text(dir: &Path, domain: &str, findings: &mut Vec<Finding>) -> Resu
             .help("replace it by the file or folder that it names"));
         }
     }
+    require_file(&path)?;
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -402,7 +404,7 @@ fn restore(specs: &Path, one: &Applied) {
     let path = specs.join(&one.outcome.domain).join(SPEC);
     match (&one.outcome.action, &one.before) {
         (Action::Keep, _) => {}
-        (_, Some(text)) => drop(write_file(&path, text.as_bytes())),
+        (_, Some(text)) => drop(files::write(&path, text.as_bytes())),
         (_, None) => drop(fs::remove_file(&path)),
     }
 }
@@ -427,21 +429,18 @@ fn prepare(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Writes one file whole.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    prepare(path, bytes)?
-        .persist(path)
-        .map_err(|error| cannot("write", path, &error.error))?;
+/// Refuses what is there and is no file: a pipe or a device would never end.
+fn require_file(path: &Path) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        let message = format!("expected a file, found that `{}` is none", path.display());
+        return Err(Failure::refused(Code::FileExpected, message).help("move it away"));
+    }
     Ok(())
 }
 
 /// Reads one file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    // A pipe or a device would never end.
-    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        let message = format!("expected a file, found that `{}` is none", path.display());
-        return Err(Failure::refused(Code::FileExpected, message).help("move it away"));
-    }
+    require_file(path)?;
     fs::read(path).map_err(|error| missing(path, &error))
 }
 

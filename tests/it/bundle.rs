@@ -30,6 +30,19 @@ fn here() -> Sandbox {
 }
 
 #[test]
+fn q17_an_export_takes_the_place_of_no_pipe() {
+    use std::os::unix::fs::FileTypeExt;
+    let s = here();
+    let pipe = s.root().join("pipe");
+    s.call("mkfifo").args(&["../pipe"]).run().ok();
+    s.loopx(&["export", ID, "--force", "-o", "../pipe"])
+        .fails_with(1)
+        .says("expected a file");
+    let meta = std::fs::symlink_metadata(&pipe).expect("the pipe");
+    assert!(meta.file_type().is_fifo());
+}
+
+#[test]
 fn a_session_travels_whole_and_alone() {
     let s = here();
     let file = s.root().join("one.bundle");

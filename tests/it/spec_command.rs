@@ -521,6 +521,54 @@ fn files_are_merged_by_requirement() {
 }
 
 #[test]
+fn q17_a_result_goes_through_links_pipes_and_devices_and_takes_the_place_of_none() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let dir = sandbox("");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("a.md"), SPEC).expect("a file");
+    fs::write(at("real.md"), "old").expect("a file");
+    symlink("real.md", at("link.md")).expect("a link");
+    symlink("made.md", at("dangling.md")).expect("a link");
+    // A link, so that no fault reaches the device itself.
+    symlink("/dev/full", at("full")).expect("a link");
+    let merge = |name: &str| {
+        let args = ["spec", "merge-file", "a.md", "a.md", "a.md", "-o", name];
+        loopx(dir.path(), &args)
+    };
+    for (link, file) in [("link.md", "real.md"), ("dangling.md", "made.md")] {
+        assert_eq!(code(&merge(link)), 0);
+        assert_eq!(fs::read_to_string(at(file)).expect(file), SPEC);
+    }
+    let full = merge("full");
+    assert_eq!(code(&full), 74);
+    let said = String::from_utf8_lossy(&full.stderr).into_owned();
+    assert!(said.contains("full could not be written"), "{said}");
+    for link in ["link.md", "dangling.md", "full"] {
+        let meta = fs::symlink_metadata(at(link)).expect(link);
+        assert!(meta.is_symlink(), "{link}");
+    }
+    let made = Command::new("mkfifo").arg(at("pipe")).status();
+    assert!(made.expect("mkfifo").success());
+    let pipe = at("pipe");
+    let reader = std::thread::spawn(move || fs::read_to_string(pipe).expect("what came"));
+    assert_eq!(code(&merge("pipe")), 0);
+    assert_eq!(reader.join().expect("a reader"), SPEC);
+    let meta = fs::symlink_metadata(at("pipe")).expect("the pipe");
+    assert!(meta.file_type().is_fifo());
+    assert_eq!(code(&merge("specs")), 1);
+    // A spec that is a pipe is not waited for.
+    fs::remove_file(at("specs/demo/spec.md")).expect("the spec");
+    fs::rename(at("pipe"), at("specs/demo/spec.md")).expect("a pipe");
+    fs::write(
+        at("delta.md"),
+        "# Domain: demo\n\n## REMOVED Requirements\n\n### Requirement: X\n",
+    )
+    .expect("a delta");
+    let args = ["spec", "apply", "delta.md", "--specs", "specs"];
+    assert_eq!(code(&loopx(dir.path(), &args)), 1);
+}
+
+#[test]
 fn what_is_read_is_shown_and_checked() {
     let dir = sandbox("# Domain: demo\n## RENAMED Requirements\n- FROM: Login\n- TO: Enter\n");
     let output = loopx(

@@ -98,7 +98,7 @@ pub(crate) fn write(path: &Path, text: &str, force: bool) -> Result<PathBuf> {
         }
         _ => {}
     }
-    files::write(&file, text.as_bytes())?;
+    files::write_out(&file, text.as_bytes())?;
     Ok(file)
 }
 
