@@ -569,6 +569,34 @@ fn q17_a_result_goes_through_links_pipes_and_devices_and_takes_the_place_of_none
 }
 
 #[test]
+fn q18_a_requirement_above_the_first_section_is_refused() {
+    let early =
+        "### Requirement: Lost one\nIt SHALL be lost.\n\n#### Scenario: S\n- **THEN** x\n\n";
+    let new = "## ADDED Requirements\n\n### Requirement: New\nIt SHALL n.\n\n#### Scenario: S\n- **THEN** n\n";
+    for delta in [
+        format!("{early}# Domain: demo\n\n{new}"),
+        format!("---\ndomain: demo\n---\n{early}{new}"),
+    ] {
+        let said = refused(&delta);
+        assert!(
+            said.contains("requirement `Lost one` stands above"),
+            "{said}"
+        );
+        assert!(said.contains("## ADDED Requirements"), "{said}");
+    }
+    let dir = sandbox("");
+    fs::write(
+        dir.path().join("specs/demo/spec.md"),
+        format!("{early}{SPEC}"),
+    )
+    .expect("a spec");
+    let output = loopx(dir.path(), &["spec", "validate", "specs/demo/spec.md"]);
+    assert_eq!(code(&output), 1);
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(said.contains("requirement_outside_section"), "{said}");
+}
+
+#[test]
 fn what_is_read_is_shown_and_checked() {
     let dir = sandbox("# Domain: demo\n## RENAMED Requirements\n- FROM: Login\n- TO: Enter\n");
     let output = loopx(

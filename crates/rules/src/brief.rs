@@ -1,7 +1,7 @@
 //! `brief.md`, the one file of a quick change: why, the commands that check it, and the delta where behaviour changes.
 //!
 //! The commands stand below `## Checks`, one list item with code each; the delta begins with the first level-1
-//! heading `Domain: PATH` and goes to the end.
+//! heading `Domain: PATH`, or with a requirement or section above it, and goes to the end.
 
 use super::artifact::Artifact;
 use super::change_pack::{Slice, SliceKind};
@@ -11,6 +11,7 @@ use super::texts::Texts;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
 use loopx_spec::front::{FrontMatter, set_field};
+use loopx_spec::is_requirement;
 
 /// The heading below which the commands stand.
 const CHECKS: &str = "Checks";
@@ -140,17 +141,20 @@ fn domain_at(text: &str) -> Option<usize> {
     let mut heading = None;
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
-            Event::Start(Tag::Heading {
-                level: HeadingLevel::H1 | HeadingLevel::H2,
-                ..
-            }) => heading = Some(range.start),
+            Event::Start(Tag::Heading { level, .. }) => heading = Some((level, range.start)),
             Event::End(TagEnd::Heading(_)) => heading = None,
-            Event::Text(part) if begins_delta(&part) => {
-                if let Some(at) = heading {
-                    return Some(at);
+            Event::Text(part) => {
+                let begins = |level| match level {
+                    HeadingLevel::H1 | HeadingLevel::H2 => begins_delta(&part),
+                    // It stands above its section: the reader of the delta says so.
+                    HeadingLevel::H3 => is_requirement(&part),
+                    _ => false,
+                };
+                match heading.take() {
+                    Some((level, at)) if begins(level) => return Some(at),
+                    _ => {}
                 }
             }
-            Event::Text(_) => heading = None,
             _ => {}
         }
     }
@@ -298,6 +302,15 @@ mod tests {
             assert!(part.trim_start().starts_with("# Domain: a"), "{part}");
             assert!(!part.contains("true"), "{part}");
         }
+    }
+
+    #[test]
+    fn q18_a_requirement_above_the_domain_belongs_to_the_delta() {
+        let text = "# It\n\n## Checks\n\n- `true`\n\n### Requirement: Lost\n\nx\n\n# Domain: a\n";
+        assert!(has_delta(text));
+        assert!(delta(text).trim().starts_with("### Requirement: Lost"));
+        assert_eq!(commands(text), [argv(&["true"])]);
+        assert!(!has_delta("# It\n\n### Requirements\n\nx\n"));
     }
 
     #[test]

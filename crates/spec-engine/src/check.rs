@@ -118,6 +118,14 @@ pub(crate) fn language(layout: &Layout<'_>) -> Option<words::Language> {
 /// Findings about the structure of a spec, which every reader of it has to know: see [`STRUCTURAL`].
 pub(crate) fn structure(layout: &Layout<'_>, notes: &mut Notes<'_>) {
     layout.problems(notes);
+    for (name, line) in layout.early() {
+        notes.error(
+            "requirement_outside_section",
+            line,
+            format!("requirement `{name}` stands above the first section of the spec"),
+            "move it below `## Requirements`",
+        );
+    }
     for section in &layout.sections {
         let line = layout.line(section.heading.start);
         if matches!(section.word, Some((SectionWord::Delta(_), _))) {

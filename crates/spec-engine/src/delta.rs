@@ -16,6 +16,8 @@ use loopx_base::findings;
 use loopx_base::findings::{Notes, Severity};
 use std::collections::{HashMap, HashSet};
 
+const INTO_SECTION: &str = "put it below `## ADDED Requirements`, MODIFIED, REMOVED or RENAMED";
+
 /// Reads one delta file. Never fails: what cannot be read is a finding.
 pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
     let text = match model::utf8(bytes, file) {
@@ -39,6 +41,7 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
     layout.problems(&mut reader.notes);
     reader.front();
     reader.levels();
+    reader.early();
     for section in &layout.sections {
         reader.section(section);
     }
@@ -293,6 +296,18 @@ impl Reader<'_, '_, '_> {
         }
     }
 
+    /// Notes requirements that stand above every heading that could say what happens to them.
+    fn early(&mut self) {
+        for (name, line) in self.layout.early() {
+            self.notes.error(
+                "requirement_outside_section",
+                line,
+                format!("requirement `{name}` stands above the first section of the delta"),
+                INTO_SECTION,
+            );
+        }
+    }
+
     /// Notes requirements below a heading that does not say what happens to them.
     fn orphans(&mut self, section: &Section) {
         for item in &section.items {
@@ -305,7 +320,7 @@ impl Reader<'_, '_, '_> {
                         self.layout.slice(name),
                         self.layout.slice(&section.title)
                     ),
-                    "put it below `## ADDED Requirements`, MODIFIED, REMOVED or RENAMED",
+                    INTO_SECTION,
                 );
             }
         }

@@ -280,6 +280,16 @@ impl<'t> Layout<'t> {
         whole.start + offset..whole.start + offset + part.len()
     }
 
+    /// Requirements above the first section, which no section holds: their names, and where they stand.
+    pub(crate) fn early(&self) -> impl Iterator<Item = (&'t str, usize)> {
+        let headings = self.outline.headings.iter();
+        let above = headings.take_while(|heading| heading.range.start < self.lead.end);
+        above.filter_map(|heading| {
+            let (name, _) = words::requirement(self.slice(&heading.title))?;
+            (heading.level == 3).then(|| (name, self.line(heading.range.start)))
+        })
+    }
+
     /// Reports what no reader may pass over in silence, whatever kind of text it is.
     pub(crate) fn problems(&self, notes: &mut Notes<'_>) {
         for open in &self.outline.open {

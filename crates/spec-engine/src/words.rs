@@ -263,6 +263,11 @@ pub(crate) fn requirement(title: &str) -> Option<(&str, Language)> {
         .find_map(|(word, language)| Some((after_colon(strip(title, word)?)?, *language)))
 }
 
+/// Tells whether the title of a heading names a requirement.
+pub fn is_requirement(title: &str) -> bool {
+    requirement(title).is_some()
+}
+
 /// `Requirement NAME`: the colon was forgotten.
 pub(crate) fn almost_requirement(title: &str) -> bool {
     REQUIREMENT
