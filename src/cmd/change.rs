@@ -167,7 +167,17 @@ fn overlap_lines(ui: &mut Ui, overlaps: &[Overlap]) {
 }
 
 fn overlap(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let overlaps = change::overlap(ctx)?;
+    let (overlaps, refused) = change::overlap(ctx)?;
+    for one in &refused {
+        for blocker in &one.blockers {
+            let help = ui.command(&blocker.help);
+            ui.warn(format!(
+                "{} is not compared: {}; {help}",
+                one.session,
+                clean(&blocker.message)
+            ));
+        }
+    }
     if overlaps.is_empty() {
         ui.status("no two open sessions touch one requirement");
     }
@@ -175,7 +185,7 @@ fn overlap(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let clash = overlaps.iter().any(|pair| pair.verdict != Word::Clean);
     ui.json(
         "change overlap",
-        &json!({ "clean": !clash, "overlaps": overlaps }),
+        &json!({ "clean": !clash, "overlaps": overlaps, "refused": refused }),
     );
     Ok(if clash { Exit::Blocked } else { Exit::Done })
 }

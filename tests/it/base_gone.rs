@@ -155,6 +155,45 @@ fn t7_what_asks_no_gate_works_and_every_gate_says_what_leads_on() {
 }
 
 #[test]
+fn q29_a_session_whose_base_is_gone_stops_no_other() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    for id in ["one", "two"] {
+        s.git(&["switch", "--quiet", "-c", id, "main"]).ok();
+        s.commit_file("more.txt", id, id).ok();
+        s.loopx(&["start", "--quick", "--id", id, "More"]).ok();
+        let brief = format!(
+            "# More\n\n## Why\n\nIt is needed here.\n\n## Checks\n\n- `true`\n\n# Domain: {id}\n\n\
+             ## ADDED Requirements\n\n### Requirement: X\nThe system SHALL x.\n\n\
+             #### Scenario: S\n- **WHEN** a\n- **THEN** b\n"
+        );
+        let put = s.call(LOOPX).args(&["put", "brief.md"]);
+        put.stdin(brief).run().ok();
+    }
+    s.git(&["switch", "--quiet", "one"]).ok();
+    rewrite(&s);
+    s.git(&["switch", "--quiet", "two"]).ok();
+    let all = ["change", "validate", "--all"];
+    let found = s.loopx(&[&["--json"], &all[..]].concat()).fails_with(1);
+    let found = found.json()["sessions"].clone();
+    assert_eq!(found[0]["session"], "one", "{found:#}");
+    assert_eq!(found[0]["verdict"], "refused");
+    assert_eq!(found[0]["blockers"][0]["code"], "base_missing");
+    assert_eq!(found[1]["session"], "two");
+    assert_eq!(found[1]["verdict"], "clean", "{found:#}");
+    s.loopx(&["change", "overlap"])
+        .says("one is not compared: session one starts from commit")
+        .ok();
+    // A session that has ended is asked nothing.
+    s.loopx(&["-s", "one", "abandon", "--reason", "gone"]).ok();
+    s.loopx(&all).ok();
+    let overlap = s.loopx(&["change", "overlap"]);
+    assert!(!overlap.stderr.contains("not compared"), "{overlap}");
+    overlap.ok();
+}
+
+#[test]
 fn t7_another_base_lets_the_session_go_on() {
     let (s, onto) = gone();
     s.loopx(&["rebase", "--onto", &onto])

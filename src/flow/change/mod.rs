@@ -21,7 +21,7 @@ use super::delta::{self, Judgement, Target};
 use super::effective_target::{self, Ground};
 use super::spec::blocker;
 use super::transaction::texts_here;
-use loopx_base::failure::{Blocker, Code, Result};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::id::SessionId;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
@@ -67,6 +67,25 @@ pub(crate) struct Judged {
     pub waits_for: Vec<Blocker>,
     /// Scenarios that archive asks proof of and that no slice names.
     pub unserved: Vec<Blocker>,
+}
+
+impl Judged {
+    /// The verdict on a session whose delta cannot be tried at all.
+    fn refused(ctx: &Context, state: State, failure: Failure) -> Result<Self> {
+        let help = failure.help.unwrap_or_else(|| command!("doctor"));
+        Ok(Judged {
+            target: delta::target_branch(ctx, &state)?,
+            session: state.id,
+            stage: state.stage,
+            verdict: Word::Refused,
+            operations: 0,
+            blockers: vec![Blocker::new(failure.code, failure.message, help)],
+            conflicts: Vec::new(),
+            warnings: Vec::new(),
+            waits_for: Vec::new(),
+            unserved: Vec::new(),
+        })
+    }
 }
 
 /// A session with its unsaved edits, and what became of its delta.
@@ -215,15 +234,15 @@ pub(crate) fn validate(
         };
         return Ok((vec![one.judged(&snapshot)?], Vec::new()));
     }
-    let loaded = load_all(ctx, &snapshot)?;
+    let (loaded, mut judged) = load_all(ctx, &snapshot)?;
     let overlaps = overlaps(ctx, &snapshot, &loaded)?;
-    let judged = loaded
-        .into_iter()
-        .map(|one| match onto {
-            Some(branch) => one.onto(ctx, &snapshot, branch)?.judged(&snapshot),
-            None => one.judged(&snapshot),
-        })
-        .collect::<Result<Vec<_>>>()?;
+    for one in loaded {
+        judged.push(match onto {
+            Some(branch) => one.onto(ctx, &snapshot, branch)?.judged(&snapshot)?,
+            None => one.judged(&snapshot)?,
+        });
+    }
+    judged.sort_by(|one, other| one.session.cmp(&other.session));
     Ok((judged, overlaps))
 }
 
@@ -238,14 +257,27 @@ fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
     super::transaction::load_active(snapshot, &ctx.session_id(snapshot)?)
 }
 
-/// Loads every active session that has a delta.
-fn load_all(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Loaded>> {
-    let mut loaded = Vec::new();
+/// Loads every active session that has a delta. A session that cannot be judged stops no other: its refusal is its
+/// verdict.
+fn load_all(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<(Vec<Loaded>, Vec<Judged>)> {
+    let (mut loaded, mut refused) = (Vec::new(), Vec::new());
     for (_, session) in snapshot.active()? {
-        let one = load(ctx, snapshot, session?)?;
-        if one.state.is_active() && brief::delta_file(&one.texts).is_some() {
-            loaded.push(one);
+        let session = session?;
+        if !session.state.is_active() {
+            continue;
+        }
+        let state = session.state.clone();
+        match load(ctx, snapshot, session) {
+            Ok(one) if brief::delta_file(&one.texts).is_some() => loaded.push(one),
+            Ok(_) => {}
+            Err(failure) if failure.code == Code::BaseMissing => {
+                let texts = texts_here(ctx, &state, &Policy::default())?;
+                if brief::delta_file(&texts).is_some() {
+                    refused.push(Judged::refused(ctx, state, failure)?);
+                }
+            }
+            Err(failure) => return Err(failure),
         }
     }
-    Ok(loaded)
+    Ok((loaded, refused))
 }

@@ -1,7 +1,7 @@
 //! Pairs of open sessions that touch one requirement, and whether the second can still be archived once
 //! the first was.
 
-use super::{Loaded, Word, load_all};
+use super::{Judged, Loaded, Word, load_all};
 use crate::flow::context::Context;
 use crate::flow::delta;
 use crate::flow::delta::{Judgement, Target, WHOLE};
@@ -38,12 +38,13 @@ pub(crate) struct Shared {
     pub requirement: Option<String>,
 }
 
-/// Lists the pairs of open sessions that touch one requirement.
-pub(crate) fn overlap(ctx: &Context) -> Result<Vec<Overlap>> {
+/// Lists the pairs of open sessions that touch one requirement, and the sessions that could be compared with none.
+pub(crate) fn overlap(ctx: &Context) -> Result<(Vec<Overlap>, Vec<Judged>)> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    overlaps(ctx, &snapshot, &load_all(ctx, &snapshot)?)
+    let (loaded, refused) = load_all(ctx, &snapshot)?;
+    Ok((overlaps(ctx, &snapshot, &loaded)?, refused))
 }
 
 pub(super) fn overlaps(
