@@ -336,6 +336,29 @@ fn two_branches_that_gave_one_number_are_found_and_repaired() {
 }
 
 #[test]
+fn q23_what_the_target_has_keeps_its_number_after_a_merge() {
+    let s = with_records();
+    let record = |name: &str, title: &str| {
+        let path = format!("docs/adr/0003-{name}.md");
+        s.commit_file(&path, &nygard(3, title, "Proposed"), name)
+            .ok();
+    };
+    s.git(&["switch", "--quiet", "-c", "feat"]).ok();
+    record("ours", "Ours");
+    s.git(&["switch", "--quiet", "main"]).ok();
+    record("theirs", "Theirs");
+    s.git(&["switch", "--quiet", "feat"]).ok();
+    s.git(&["merge", "--quiet", "--no-edit", "main"]).ok();
+    adr(&s, &["check"])
+        .fails_with(1)
+        .says("git loopx adr renumber --fix --with main");
+    for with in [&[][..], &["--with", "main"]] {
+        let fix = [&["renumber", "--fix", "--dry-run"], with].concat();
+        adr(&s, &fix).says("0003-ours.md -> 0004-ours.md").ok();
+    }
+}
+
+#[test]
 fn a_merge_with_one_number_twice_is_repaired() {
     let s = with_records();
     s.write(

@@ -382,7 +382,12 @@ pub(crate) fn renumber(
                 .map(|other| (other.number, other.file))
                 .collect();
             let moving = ours.into_values().flatten().collect();
-            let settled = super::brought(ctx, &folder, with)?;
+            let mut settled = super::brought(ctx, &folder, with)?;
+            if with.is_empty()
+                && let Some((_, files)) = super::of_target(ctx, &folder)?
+            {
+                settled.extend(files);
+            }
             renumber::repairs(&folder.records, &taken, &moving, &settled)
         }
     };

@@ -8,9 +8,11 @@ pub(crate) mod promote;
 
 use super::context::Context;
 use super::files;
+use super::upstream;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
+use loopx_base::shell_word;
 use loopx_git::{EntryKind, Repo};
 use loopx_rules::markdown;
 use loopx_rules::policy::Policy;
@@ -82,13 +84,17 @@ pub(crate) fn hash(text: &str) -> String {
     Repo::sha1_of(text.as_bytes()).map_or_else(|_| String::new(), |id| id.to_string())
 }
 
+/// The policy of HEAD.
+fn policy(ctx: &Context) -> Result<Policy> {
+    match ctx.repo.head()?.commit {
+        Some(head) => ctx.policy_at(&ctx.repo.commit_info(&head)?.tree, "loopx.toml at HEAD"),
+        None => Ok(Policy::default()),
+    }
+}
+
 /// The folder's path by the policy of HEAD.
 fn folder_path(ctx: &Context) -> Result<String> {
-    let policy = match ctx.repo.head()?.commit {
-        Some(head) => ctx.policy_at(&ctx.repo.commit_info(&head)?.tree, "loopx.toml at HEAD")?,
-        None => Policy::default(),
-    };
-    Ok(policy.paths.adr)
+    Ok(policy(ctx)?.paths.adr)
 }
 
 fn record(path: &str, file: &str, bytes: Vec<u8>) -> Result<Record> {
@@ -269,6 +275,21 @@ fn brought(ctx: &Context, folder: &Folder, with: &[String]) -> Result<BTreeSet<S
     Ok(found)
 }
 
+/// The branch that the present one goes to, and the records' files that it has: they keep their numbers.
+fn of_target(ctx: &Context, folder: &Folder) -> Result<Option<(String, BTreeSet<String>)>> {
+    let repo = &ctx.repo;
+    let branch = repo.head()?.branch;
+    let Ok(Some(target)) = upstream::target(ctx, branch.as_deref(), &policy(ctx)?) else {
+        return Ok(None);
+    };
+    let mut files = BTreeSet::new();
+    for tip in &target.tips {
+        let found = tree_files(repo, &repo.commit_info(tip)?.tree, &folder.path)?;
+        files.extend(found.into_iter().map(|(file, _)| file));
+    }
+    Ok(Some((target.name, files)))
+}
+
 /// The files of a folder, sorted; none where there is no folder.
 fn file_names(dir: &Path) -> Result<Vec<String>> {
     let entries = match std::fs::read_dir(dir) {
@@ -437,7 +458,7 @@ pub(crate) fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Findi
         // A bare repository has no other files to look at than the records.
         None => path.contains('/') || known.contains(path),
     };
-    let findings = check::check(&check::Folder {
+    let mut findings = check::check(&check::Folder {
         path: &folder.path,
         records: &folder.records,
         elsewhere: &elsewhere,
@@ -449,6 +470,16 @@ pub(crate) fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Findi
         exists: &exists,
         hash: &hash,
     });
+    let is_twice = |finding: &&mut Finding| finding.id == "number_taken";
+    let mut twice = findings.iter_mut().filter(is_twice).peekable();
+    if twice.peek().is_some()
+        && let Some((target, _)) = of_target(ctx, &folder)?
+        && ctx.repo.resolve_commit(&target).is_ok()
+    {
+        // The records of the target stay, and ours move.
+        let with = shell_word(&target);
+        twice.for_each(|one| one.fix = command!("adr renumber --fix --with {}", with));
+    }
     Ok((folder, findings))
 }
 
