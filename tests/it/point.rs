@@ -338,6 +338,33 @@ fn a_file_that_was_only_touched_holds_nobody() {
 }
 
 #[test]
+fn q28_files_that_no_room_is_for_are_put_back_as_they_were() {
+    let s = gone_on();
+    let long = "a line that is repeated\n".repeat(60_000);
+    s.commit_file("a/short.txt", "then\n", "Short").ok();
+    s.commit_file("b.txt", &long, "Long").ok();
+    s.commit_file("gone/c.txt", &long, "Long, too").ok();
+    s.loopx(&["point", "add", "long"]).ok();
+    s.write("a/short.txt", "now\n");
+    s.write("b.txt", "now\n");
+    s.git(&["rm", "--quiet", "gone/c.txt"]).ok();
+    s.git(&["commit", "--quiet", "-am", "Now"]).ok();
+    let at = head(&s);
+    // A limit for each file: what a full disk says, without one.
+    let script = "trap '' XFSZ; ulimit -f 1024; exec git-loopx point back long";
+    s.call("sh")
+        .args(&["-c", script])
+        .run()
+        .fails_with(1)
+        .says("the code of long was not committed");
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+    assert_eq!((s.read("b.txt"), head(&s)), ("now\n".to_owned(), at));
+    assert!(!s.exists("gone"));
+    s.loopx(&["point", "back", "long"]).ok();
+    assert_eq!(s.read("gone/c.txt"), long);
+}
+
+#[test]
 fn what_a_hook_refuses_leaves_the_code_as_it_was() {
     let s = gone_on();
     let hook = "#!/bin/sh\necho mine >code.txt\nexit 1\n";

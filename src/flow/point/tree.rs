@@ -5,6 +5,7 @@ use super::super::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::Oid;
+use loopx_base::shell_word;
 use loopx_git::Repo;
 use loopx_git::run::{Captured, Run};
 use std::fs;
@@ -72,6 +73,86 @@ fn unknown_below(repo: &Repo, top: &Path, tree: &Oid, folder: &str) -> Result<Op
     Ok(None)
 }
 
+/// Puts back the files that git wrote before it could write no more: git leaves them torn, and the index as it was. Gives
+/// the files for which there is no room, either.
+fn put_back(ctx: &Context, top: &Path, (from, to): (&Oid, &Oid)) -> Result<Vec<String>> {
+    let mut kept = Vec::new();
+    for change in ctx.repo.changes(Some(from), to)? {
+        if !is_written(top, &change.path, to)? {
+            continue;
+        }
+        if change.old.is_some() {
+            kept.push(change.path);
+        } else if fs::remove_file(top.join(&change.path)).is_ok() {
+            let above = Path::new(&change.path).ancestors().skip(1);
+            let folders = above.filter(|folder| !folder.as_os_str().is_empty());
+            // Folders that hold nothing now were made for the file.
+            for folder in folders {
+                if fs::remove_dir(top.join(folder)).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    let left = |paths: Vec<String>| -> Result<Vec<String>> {
+        let input = paths.join("\0").into_bytes();
+        let checkout = ["checkout-index", "--force", "-z", "--stdin"];
+        if Run::git(checkout)
+            .cwd(top)
+            .stdin(input)
+            .capture()?
+            .ended
+            .success()
+        {
+            return Ok(Vec::new());
+        }
+        let mut left = Vec::new();
+        for path in paths {
+            if !is_as(top, &path, from)? {
+                left.push(path);
+            }
+        }
+        Ok(left)
+    };
+    // What goes back first may make the room for the rest.
+    let kept = if kept.is_empty() { kept } else { left(kept)? };
+    if kept.is_empty() {
+        Ok(kept)
+    } else {
+        left(kept)
+    }
+}
+
+/// Tells whether a file is as git leaves it on the way to a tree: absent, or as much of the new text as there was room for.
+fn is_written(top: &Path, path: &str, to: &Oid) -> Result<bool> {
+    match on_disk(&top.join(path)) {
+        Some(bytes) => Ok(text_in(top, path, to)?.is_none_or(|new| new.starts_with(&bytes))),
+        None => Ok(true),
+    }
+}
+
+fn is_as(top: &Path, path: &str, tree: &Oid) -> Result<bool> {
+    let known = on_disk(&top.join(path));
+    Ok(known.is_some() && known == text_in(top, path, tree)?)
+}
+
+/// The bytes of a file, or where a link leads; nothing where there is neither.
+fn on_disk(path: &Path) -> Option<Vec<u8>> {
+    match fs::read_link(path) {
+        Ok(to) => Some(to.into_os_string().into_encoded_bytes()),
+        Err(_) => fs::read(path).ok(),
+    }
+}
+
+/// Text that git would write for a path of a tree; nothing where the tree has no file there.
+fn text_in(top: &Path, path: &str, tree: &Oid) -> Result<Option<Vec<u8>>> {
+    let name = format!("{}:{path}", tree.as_str());
+    let said = Run::git(["cat-file", "--filters", &name])
+        .cwd(top)
+        .capture()?;
+    Ok(said.ended.success().then_some(said.stdout))
+}
+
 /// Commits the tree of then on top of what is there.
 pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Result<Option<Oid>> {
     let Some(top) = ctx.repo.work_dir() else {
@@ -98,8 +179,22 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
     drop(git(&["update-index", "-q", "--refresh"])?);
     let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
     if !read.ended.success() {
-        restored()?;
-        return Err(refused(&read));
+        let left = put_back(ctx, top, (from, to))?;
+        drop(git(&["update-index", "-q", "--refresh"])?);
+        let failure = refused(&read);
+        return Err(match left.as_slice() {
+            [] => failure,
+            left => {
+                let words: Vec<_> = left.iter().map(|path| shell_word(path)).collect();
+                let restore = format!("restore -- {}", words.join(" "));
+                let changed = format!(
+                    "{}; changed and not as before: {}",
+                    failure.message,
+                    left.join(", ")
+                );
+                Failure::refused(Code::PointNotCommitted, changed).help(Hint::git(restore))
+            }
+        });
     }
     let subject = format!("Go back to {name}");
     let trailer = format!("Loopx-Point: {name}");
