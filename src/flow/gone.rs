@@ -65,6 +65,11 @@ fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Re
 /// The step that leads to the commits of a branch that is not here: what somebody else did last may not be pushed yet.
 pub(super) fn lead(ctx: &Context, state: &State, branch: &str) -> Result<Advised> {
     let me = ctx.reader().map(|reader| &reader.author);
+    if last_commit(ctx, state)?.is_none()
+        && let Some(fetch) = never_asked(ctx, state, branch)?
+    {
+        return Ok(fetch);
+    }
     let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
     let key = format!("branch.{branch}.remote");
     let is_elsewhere = ctx.repo.config(&key).is_none();
@@ -75,6 +80,36 @@ pub(super) fn lead(ctx: &Context, state: &State, branch: &str) -> Result<Advised
         )));
     }
     way_back(ctx, state, branch)
+}
+
+/// The command that asks a remote for a branch that this clone was never set up to fetch, as one of a single branch.
+fn never_asked(ctx: &Context, state: &State, branch: &str) -> Result<Option<Advised>> {
+    let own = format!("refs/heads/{branch}");
+    let covers = |spec: &String| {
+        let source = spec.trim_start_matches('+').split(':').next();
+        let source = source.unwrap_or_default();
+        match source.split_once('*') {
+            Some((before, after)) => own.starts_with(before) && own.ends_with(after),
+            None => source == own,
+        }
+    };
+    for remote in ctx.repo.remotes()? {
+        let specs = ctx.repo.config_all(&format!("remote.{remote}.fetch"))?;
+        if specs.is_empty() || specs.iter().any(covers) {
+            continue;
+        }
+        let anew = match &state.base {
+            Some(base) if ctx.repo.contains(base)? => format!(" {}", base.short()),
+            _ => String::new(),
+        };
+        let (name, from) = (shell_word(branch), shell_word(&remote));
+        let why = format!(
+            "the branch {branch} is not here, and this clone fetches other branches of {remote} only; where {remote} has no {branch}, it begins anew: git branch {name}{anew}"
+        );
+        let fetch = Hint::git(format!("fetch {from} {name}:{name}"));
+        return Ok(Some(Advised::from(fetch).advice(why)));
+    }
+    Ok(None)
 }
 
 /// The command that leads back to the commits of a branch that is not here.
@@ -105,6 +140,11 @@ pub(super) fn way_back(ctx: &Context, state: &State, branch: &str) -> Result<Adv
                 )),
             );
         }
+    }
+    if known.is_none()
+        && let Some(fetch) = never_asked(ctx, state, branch)?
+    {
+        return Ok(fetch);
     }
     let (from, why) = match &known {
         Some(commit) => {

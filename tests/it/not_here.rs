@@ -67,6 +67,27 @@ fn follow(s: &Sandbox) -> String {
 }
 
 #[test]
+fn q26_a_clone_of_a_single_branch_is_led_to_the_branch_of_the_session() {
+    let s = built();
+    s.git(&["push", "--quiet", "origin", "work"]).ok();
+    s.loopx(&["sync", "origin"]).ok();
+    let (remote, dir) = (s.root().join("remote.git"), s.root().join("single"));
+    let address = format!("file://{}", remote.display());
+    let clone = ["clone", "--quiet", "--single-branch", "--branch", "main"];
+    s.git(&[&clone[..], &[&address, "../single"]].concat()).ok();
+    s.loopx_in(&dir, &["init"]).ok();
+    let next = s.loopx_in(&dir, &["-s", "it", "next"]);
+    let said = next.ok();
+    assert_eq!(said.trim(), "git fetch origin work:work");
+    s.call("sh").cwd(&dir).args(&["-c", &said]).run().ok();
+    let tips = [s.path(), &dir].map(|dir| s.git_in(dir, &["rev-parse", "work"]).ok());
+    assert_eq!(tips[0], tips[1]);
+    s.loopx_in(&dir, &["-s", "it", "next"])
+        .says("git switch work")
+        .ok();
+}
+
+#[test]
 fn reviewed_code_that_was_not_pushed_is_fetched_or_waited_for() {
     let s = built();
     reviewed(&s);
