@@ -7,7 +7,7 @@ use super::context::Context;
 use super::files;
 use super::fsck;
 use super::hooks;
-use super::journal::{self, Entry, Scope};
+use super::journal::{self, Scope};
 use super::leftover;
 use super::upstream;
 use super::workcopy::{self, WorkCopy};
@@ -693,8 +693,7 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
             lock: &lock,
             identity: &identity,
         };
-        let finished = scope.finish().finished;
-        fixed.finished.extend(finished.iter().map(Entry::done));
+        fixed.finished.extend(scope.finish().done());
     }
     drop(ctx.repo.sync_ref(&store.branch_ref()));
     swept?;

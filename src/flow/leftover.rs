@@ -126,8 +126,8 @@ fn is_here(folder: &Path) -> bool {
     current.is_ok_and(|current| folder.is_ok_and(|folder| current.starts_with(folder)))
 }
 
-/// A worktree's own git dir.
-fn git_dir_of(top: &Path) -> Option<PathBuf> {
+/// The git directory of the worktree with this folder at its top.
+pub(super) fn git_dir_of(top: &Path) -> Option<PathBuf> {
     let dot = top.join(".git");
     if dot.is_dir() {
         return Some(dot);

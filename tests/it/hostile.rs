@@ -199,6 +199,30 @@ fn a_monitor_that_the_repository_names_is_not_run() {
 }
 
 #[test]
+fn q11_what_lands_in_a_worktree_runs_no_monitor_that_the_repository_names() {
+    let y = crate::support::archive::Yard::ready();
+    let marker = y.root().join("pwned");
+    y.script(
+        y.root().join("monitor"),
+        &format!("#!/bin/sh\ntouch '{}'\nexit 1\n", marker.display()),
+    );
+    let monitor = y.root().join("monitor");
+    let monitor = monitor.to_str().expect("UTF-8");
+    y.git(&["config", "core.fsmonitor", monitor]).ok();
+    let id = crate::support::archive::ID;
+    for args in [
+        &["archive"][..],
+        &["archive", "--undo", id],
+        &["adr", "new", "Keep it"],
+        &["adr", "promote"],
+    ] {
+        let call = y.call(crate::support::LOOPX).args(args);
+        call.env("GIT_CONFIG_COUNT", "0").run().ok();
+        assert!(!marker.exists(), "{args:?}");
+    }
+}
+
+#[test]
 fn policy_cannot_put_results_among_working_copies() {
     for key in [
         "[paths]\nspecs = \".loopx\"\n",

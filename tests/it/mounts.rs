@@ -40,6 +40,15 @@ fn read_only(s: &Sandbox, args: &[&str]) -> Output {
         .run()
 }
 
+/// Words of the system and of git for a disk that takes no more.
+const FULL_WORDS: [&str; 5] = [
+    "No space left",
+    "Out of diskspace",
+    "couldn't write",
+    "unable to create",
+    "unable to write",
+];
+
 /// Asserts a single sentence and what leads on, with no word of damage.
 #[track_caller]
 fn one_sentence(code: i32, stderr: &str, words: &[&str]) {
@@ -198,11 +207,7 @@ fn a_disk_that_is_full_at_any_block_refuses_and_with_room_again_the_same_command
                 done += 1;
             } else {
                 refused += 1;
-                one_sentence(
-                    code,
-                    &said("stderr"),
-                    &["No space left", "Out of diskspace"],
-                );
+                one_sentence(code, &said("stderr"), &FULL_WORDS);
                 assert_eq!(said("before"), said("after"), "{what}");
                 assert_eq!(said("second").trim(), "0", "{what}\n{}", said("again"));
             }
@@ -284,11 +289,7 @@ fn t4_a_promotion_on_a_disk_that_is_full_at_any_block_is_nothing_or_lands_and_is
         );
         if code != 0 {
             refused += 1;
-            one_sentence(
-                code,
-                &said("stderr"),
-                &["No space left", "Out of diskspace"],
-            );
+            one_sentence(code, &said("stderr"), &FULL_WORDS);
             assert_eq!(said("before"), said("after"), "{what}");
             assert_eq!(said("landed"), "", "{what}");
             continue;
@@ -361,11 +362,7 @@ fn t4_what_lands_on_a_full_disk_is_kept_by_the_next_commit_whichever_command_lan
                 assert_ne!(said("landed").trim(), before, "{what}");
             } else {
                 refused += 1;
-                one_sentence(
-                    code,
-                    &said("stderr"),
-                    &["No space left", "Out of diskspace"],
-                );
+                one_sentence(code, &said("stderr"), &FULL_WORDS);
                 assert_eq!(said("landed").trim(), before, "{what}");
                 assert_eq!(said("before"), said("after"), "{what}");
             }
@@ -377,6 +374,108 @@ fn t4_what_lands_on_a_full_disk_is_kept_by_the_next_commit_whichever_command_lan
     assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
     tell(&format!(
         "archives on a full disk: {refused} refused, {done} done"
+    ));
+}
+
+/// Runs a command on a small disk that is full but for some blocks or files, with the git directory on that disk or
+/// elsewhere; makes room; and commits by git alone, with no command of ours in between.
+const COMMITTED: &str =
+    "mount -t tmpfs -o size=16m,nr_inodes=1200 tmpfs \"$1\" && cp -a \"$2/.\" \"$1\" && cd \"$1\" || exit 99
+apart=$3 kind=$4 left=$5 out=$6 path=$7 next=$8; shift 8
+rm -rf \"$out/git\"
+[ \"$apart\" = whole ] || { mv .git \"$out/git\" && echo \"gitdir: $out/git\" >.git; } || exit 98
+git update-index -q --refresh
+state() { git for-each-ref; git status --porcelain -uall; ls -A \"$(git rev-parse --git-dir)\"; }
+blob() { git rev-parse --verify --quiet \"HEAD:$path\"; }
+state >\"$out/before\"; blob >\"$out/known\"
+if [ \"$kind\" = blocks ]; then
+  dd if=/dev/zero of=fill-less bs=4096 count=\"$left\" 2>/dev/null
+  dd if=/dev/zero of=fill bs=4096 2>/dev/null
+  rm fill-less
+else
+  mkdir fill-files; seq 1 1300 | sed s,^,fill-files/, | xargs touch 2>/dev/null
+  seq 1 \"$left\" | sed s,^,fill-files/, | xargs rm -f
+fi
+\"$@\" >\"$out/stdout\" 2>\"$out/stderr\" </dev/null; echo $? >\"$out/code\"
+rm -rf fill fill-files
+state >\"$out/after\"; blob >\"$out/landed\"
+for file in code.txt src/app.txt; do [ ! -e $file ] || echo more >>$file; done
+eval \"$next\" >\"$out/next\" 2>&1; echo $? >>\"$out/next\"
+blob >\"$out/kept\"; git status --porcelain >\"$out/status\"
+true
+";
+
+#[test]
+fn q2_what_lands_on_a_full_disk_is_kept_by_the_next_commit_of_all_files_and_else_nothing_lands() {
+    let drafted = Sandbox::new();
+    if !may_mount(&drafted) {
+        return;
+    }
+    drafted.commit_file("code.txt", "code\n", "code").ok();
+    drafted.loopx(&["init"]).ok();
+    drafted.loopx(&["adr", "new", "Keep it"]).ok();
+    let draft = "docs/adr/draft-keep-it.md";
+    let text = drafted.read(draft) + &"A line that explains it.\n".repeat(1_000);
+    drafted.write(draft, text);
+    let ready = Yard::ready();
+    let record = "docs/adr/0001-keep-it.md";
+    let (mut refused, mut done) = (0, 0);
+    for (s, path, args) in [
+        (&drafted, record, &["adr", "promote"][..]),
+        (&ready, DEMO_PATH, &["archive"]),
+    ] {
+        s.write(".git/info/exclude", "/fill*\n/.loopx/\n");
+        let out = s.root().join("out");
+        let place = s.root().join("mounted");
+        for folder in [&out, &place] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        let text = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+        let (place, repo, to) = (text(&place), text(s.path()), text(&out));
+        let said = |name: &str| fs::read_to_string(out.join(name)).unwrap_or_default();
+        let mut run = 0;
+        for apart in ["whole", "apart"] {
+            for kind in ["blocks", "files"] {
+                let most = if apart == "whole" { 30 } else { 14 };
+                for left in (0..most).step_by(count(3, 1)) {
+                    run += 1;
+                    let next = match run % 2 {
+                        0 => "git commit -qam next",
+                        _ => "git add -A && git commit -qm next",
+                    };
+                    let left = left.to_string();
+                    let head = [&place, &repo, apart, kind, &left, &to, path, next, LOOPX];
+                    mounting(s, COMMITTED, &[&head[..], args].concat())
+                        .run()
+                        .ok();
+                    let what = format!(
+                        "{args:?} {apart}, {left} {kind}, then {next}: {}\n{}\n{}",
+                        said("stderr"),
+                        said("next"),
+                        said("status")
+                    );
+                    let code: i32 = said("code").trim().parse().expect("a code");
+                    if code == 0 {
+                        done += 1;
+                        assert_ne!(said("landed"), said("known"), "{what}");
+                        assert_eq!(said("stderr"), "", "{what}");
+                    } else {
+                        refused += 1;
+                        one_sentence(code, &said("stderr"), &FULL_WORDS);
+                        assert_eq!(said("before"), said("after"), "{what}");
+                    }
+                    assert_eq!(said("kept"), said("landed"), "{what}");
+                    assert!(said("next").ends_with("0\n"), "{what}");
+                    if code == 0 {
+                        assert_eq!(said("status"), "", "{what}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
+    tell(&format!(
+        "landings, then a commit of all files: {refused} refused, {done} done"
     ));
 }
 
@@ -412,11 +511,7 @@ fn t4_a_start_on_a_full_disk_has_started_or_has_not_and_a_commit_takes_nothing_a
             code => {
                 refused += 1;
                 let code = code.parse().expect("a code");
-                one_sentence(
-                    code,
-                    &said("stderr"),
-                    &["No space left", "Out of diskspace"],
-                );
+                one_sentence(code, &said("stderr"), &FULL_WORDS);
                 assert_eq!(said("before"), said("after"), "{what}");
             }
         }
@@ -466,11 +561,7 @@ fn t11_a_bundle_that_has_no_room_is_not_blamed() {
             code => {
                 refused += 1;
                 let code = code.parse().expect("a code");
-                one_sentence(
-                    code,
-                    &said("stderr"),
-                    &["No space left", "Out of diskspace", "couldn't write"],
-                );
+                one_sentence(code, &said("stderr"), &FULL_WORDS);
                 assert!(!said("stderr").contains("no session that"), "{what}");
                 assert_eq!(said("before"), said("after"), "{what}");
                 assert_eq!(said("second").trim(), "0", "{what}\n{}", said("again"));

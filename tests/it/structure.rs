@@ -104,7 +104,7 @@ fn a5_the_write_scope_and_the_journal_know_no_command() {
         "src/flow/journal",
         "src/flow/write_scope.rs",
         "src/flow/operation.rs",
-        "src/flow/checked_out.rs",
+        "src/flow/checked_out",
     ] {
         let found = offences(place, &forbidden);
         assert!(found.is_empty(), "{found:#?}");

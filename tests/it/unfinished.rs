@@ -165,7 +165,7 @@ fn t5_what_fails_before_the_ref_moves_is_refused_and_leaves_nothing() {
 }
 
 /// Places behind the move of the target's ref, each from its first passage behind it on.
-const BEHIND: [&str; 3] = ["index-written", "worktree-written", "ref-moved"];
+const BEHIND: [&str; 3] = ["index-placed", "worktree-placed", "ref-moved"];
 
 #[test]
 fn t5_an_archive_that_landed_is_done_and_finished_by_the_next_command() {
@@ -219,13 +219,25 @@ fn drafted() -> (Sandbox, &'static str) {
 
 #[test]
 fn t5_a_death_behind_the_ref_of_a_promotion_is_finished_by_the_next_command_of_any_kind() {
-    for place in ["archive-noted", "target-moved", "target-followed"] {
+    for place in [
+        "archive-noted",
+        "target-prepared",
+        "target-moved",
+        "target-followed",
+    ] {
         let (s, record) = drafted();
         let call = s.call(LOOPX).args(&["adr", "promote"]);
         let out = call.durable().env("LOOPX_FAILPOINT", place).run();
         assert_eq!(out.code, None, "{place}\n{out}");
+        if place == "target-moved" {
+            // Nobody can commit the files of before.
+            s.write("code.txt", "more\n");
+            let commit = s.git(&["commit", "--quiet", "-a", "-m", "next"]);
+            commit.says("index.lock").fails_with(128);
+            s.write("code.txt", "code\n");
+        }
         s.loopx(&["start", "--no-branch", "other"]).ok();
-        if place == "archive-noted" {
+        if matches!(place, "archive-noted" | "target-prepared") {
             // Nothing had happened yet.
             assert!(s.exists("docs/adr/draft-keep-it.md") && !s.exists(record));
             s.loopx(&["adr", "promote"]).ok();
@@ -288,7 +300,7 @@ fn a_commit_keeps(s: &Sandbox, record: &str) {
 
 #[test]
 fn t5_a_promotion_that_landed_is_done_and_finished_by_the_next_command() {
-    for place in ["index-written", "worktree-written"] {
+    for place in ["index-placed", "worktree-placed"] {
         for next in [
             &["doctor", "--fix"][..],
             &["start", "--no-branch", "other"],
@@ -297,7 +309,9 @@ fn t5_a_promotion_that_landed_is_done_and_finished_by_the_next_command() {
             let (s, record) = drafted();
             let call = s.call(LOOPX).args(&["adr", "promote"]);
             done_but(&failing(call, &format!("{place}:1")), record);
-            assert!(!s.exists(record), "no half of it");
+            assert_eq!(s.exists(record), place == "index-placed", "no half of it");
+            // The decision is in the worktree all the time.
+            assert!(s.exists("docs/adr/draft-keep-it.md"), "{place}");
             let out = s.loopx(next);
             assert!(matches!(out.code, Some(0 | 4)), "{out}");
             assert_eq!(s.git(&["status", "--porcelain"]).ok(), "", "{place}");
@@ -310,16 +324,67 @@ fn t5_a_promotion_that_landed_is_done_and_finished_by_the_next_command() {
 }
 
 #[test]
-fn t4_a_file_that_cannot_be_written_is_missing_and_never_empty_and_a_commit_keeps_its_record() {
+fn q2_where_index_or_file_cannot_be_written_nothing_lands_and_nothing_is_left() {
+    for place in ["index-written", "worktree-written"] {
+        let (s, record) = drafted();
+        let tip = s.git(&["rev-parse", "HEAD"]).line();
+        let known = s.git(&["status", "--porcelain", "-uall"]).ok();
+        let call = s.call(LOOPX).args(&["adr", "promote"]);
+        let out = failing(call, &format!("{place}:1+")).fails_with(1);
+        assert!(out.stderr.contains("Input/output error"), "{out}");
+        assert_eq!(s.git(&["rev-parse", "HEAD"]).line(), tip, "{place}");
+        assert_eq!(s.git(&["status", "--porcelain", "-uall"]).ok(), known);
+        assert!(!s.exists(record) && !s.exists(".git/index.lock"));
+        settled(&s);
+        s.loopx(&["adr", "promote"]).ok();
+        let y = Yard::ready();
+        let (tip, before) = (y.rev(ARCHIVED), y.read(DEMO_PATH));
+        let call = y.call(LOOPX).args(&["archive"]);
+        failing(call, &format!("{place}:1+")).fails_with(1);
+        assert_eq!(y.rev(ARCHIVED), tip);
+        assert_eq!(y.read(DEMO_PATH), before);
+        y.clean();
+        settled(&y);
+        y.archive(ARCHIVED, &[]).ok();
+        y.archived_once(ARCHIVED, ARCHIVED);
+    }
+}
+
+#[test]
+fn t4_a_file_that_cannot_get_its_place_is_missing_and_never_empty_and_a_commit_keeps_its_record() {
     let (s, record) = drafted();
     let call = s.call(LOOPX).args(&["adr", "promote"]);
-    done_but(&failing(call, "worktree-written:1+"), record);
+    done_but(&failing(call, "worktree-placed:1+"), record);
     assert!(!s.exists(record));
-    // The index followed first: a commit in between does not take the record back.
+    // The index followed all the same: a commit in between does not take the record back.
     a_commit_keeps(&s, record);
     s.loopx(&["doctor", "--fix"]).says("finished").ok();
     assert!(s.read(record).contains("Keep it"));
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+    settled(&s);
+}
+
+#[test]
+fn q2_a_landing_that_a_later_commit_took_back_is_not_called_finished() {
+    let (s, record) = drafted();
+    let call = s.call(LOOPX).args(&["adr", "promote"]);
+    let out = call.env("LOOPX_FAILPOINT", "target-moved").run();
+    assert_eq!(out.code, None, "{out}");
+    // Somebody takes git's lock away by hand, and commits the files of before.
+    std::fs::remove_file(s.path().join(".git/index.lock")).expect("the lock");
+    let landed = s.git(&["rev-parse", "--short=10", "HEAD"]).line();
+    s.write("code.txt", "more\n");
+    s.git(&["commit", "--quiet", "-a", "-m", "next"]).ok();
+    let out = s.loopx(&["doctor", "--fix"]);
+    assert!(!out.stdout.contains("finished `"), "{out}");
+    assert!(
+        out.stderr.contains("a later commit on main took it back"),
+        "{out}"
+    );
+    let lead = format!("git checkout {landed} -- {record}");
+    assert!(out.stderr.contains(&lead), "{out}");
+    s.git(&["checkout", &landed, "--", record]).ok();
+    assert!(s.read(record).contains("Keep it"));
     settled(&s);
 }
 

@@ -35,8 +35,9 @@ pub const ROLL_UP: [&str; 5] = [
 ];
 
 /// Failpoints of an archive around its two refs, in the order in which an archive passes them.
-pub const ARCHIVE: [&str; 4] = [
+pub const ARCHIVE: [&str; 5] = [
     "archive-noted",
+    "target-prepared",
     "target-moved",
     "target-followed",
     "sessions-closed",
@@ -54,13 +55,15 @@ pub const BUNDLE: [&str; 4] = [
 ];
 
 /// Failpoints that fail as a disk does.
-pub const ERRORS: [&str; 8] = [
+pub const ERRORS: [&str; 10] = [
     "fsync",
     "file-written",
     "file-removed",
     "ref-moved",
     "index-written",
     "worktree-written",
+    "worktree-placed",
+    "index-placed",
     "known-written",
     "kept-read",
 ];

@@ -123,20 +123,27 @@ impl Repo {
     /// git at the top of the worktree. Where the environment names the repository, it may do so from the
     /// folder that we were started in: git is told the whole names.
     pub(crate) fn git_at<'a>(&self, top: &Path, args: impl IntoIterator<Item = &'a str>) -> Run {
-        // A monitor that is a program of its own only saves time, and the repository may name it: it is
-        // not run. What git has built in goes on working.
-        let is_program = self.config("core.fsmonitor").is_some_and(|value| {
-            !["", "true", "false", "yes", "no", "on", "off", "1", "0"]
-                .contains(&value.to_lowercase().as_str())
-        });
-        let off = ["-c", "core.fsmonitor=false"];
-        let words = off.into_iter().filter(|_| is_program).chain(args);
+        let words = self.no_monitor().iter().copied().chain(args);
         let run = self.git.run(words).cwd(top);
         let named = |name: &str| loopx_base::env::var_os(name).is_some();
         if named("GIT_DIR") || named("GIT_WORK_TREE") {
             run.env("GIT_DIR", self.git_dir()).env("GIT_WORK_TREE", top)
         } else {
             run
+        }
+    }
+
+    /// Options of git by which it runs no monitor of files that is a program of its own: such a program only saves
+    /// time, and the repository may name it. A monitor that git has built in goes on working.
+    pub fn no_monitor(&self) -> &'static [&'static str] {
+        let is_program = self.config("core.fsmonitor").is_some_and(|value| {
+            !["", "true", "false", "yes", "no", "on", "off", "1", "0"]
+                .contains(&value.to_lowercase().as_str())
+        });
+        if is_program {
+            &["-c", "core.fsmonitor=false"]
+        } else {
+            &[]
         }
     }
 

@@ -111,8 +111,11 @@ const FULL: [&str; 4] = [
 ];
 
 /// Words of the system and of git for files that may not be touched: nothing is broken then.
-const NOT_OURS: [&str; 5] = [
+const NOT_OURS: [&str; 7] = [
     "Permission denied",
+    // git says no more of a file of the worktree, or of an index, that takes no more.
+    "unable to write file ",
+    "unable to write new index file",
     // What git says of an index that it cannot finish.
     "Out of diskspace",
     // git says no more of the file of a ref.

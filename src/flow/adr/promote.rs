@@ -397,7 +397,7 @@ fn land(
         repo.keep(&before)?;
         repo.keep(&tree)?;
         let trees = (&before, &tree);
-        checked_out::require_free(&worktree, "adr promote", &touched, trees, Code::RecordDirty)?;
+        worktree.require_free("adr promote", &touched, trees, Code::RecordDirty)?;
     }
     let head_tree = head.commit.as_ref().map(tree_of).transpose()?;
     let parents: Vec<Oid> = tip.iter().cloned().collect();

@@ -257,7 +257,7 @@ fn require_free(ctx: &Context, aim: &Aim, paths: &checked_out::Changes, tree: &O
     // git is asked about trees that are in memory so far.
     ctx.repo.keep(&old)?;
     ctx.repo.keep(tree)?;
-    checked_out::require_free(&worktree, "archive", paths, (&old, tree), Code::SpecDirty)
+    worktree.require_free("archive", paths, (&old, tree), Code::SpecDirty)
 }
 
 /// A spec cannot lie below something that is a file on the branch; it would have to go.

@@ -11,12 +11,14 @@ mod steps;
 pub(crate) use close::{Closing, close};
 pub(crate) use steps::{Step, Worktree, clear_counted};
 
+use super::checked_out::{self, Prepared};
 use super::context::Context;
 use super::files;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, SessionId};
+use loopx_base::shell_word;
 use loopx_base::unfinished::Unfinished;
 use loopx_git::{Identity, Repo};
 use loopx_rules::op::to_json;
@@ -99,6 +101,51 @@ impl Entry {
     /// Takes the entry away. One that stays is looked at again by the next writer, and says nothing wrong.
     fn forget(&self, repo: &Repo) {
         drop(files::remove(&self.file(repo)));
+    }
+
+    /// The changes of the branch that its worktree takes over.
+    fn changes(&self) -> Option<&checked_out::Changes> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Follow { changes } => Some(changes),
+            _ => None,
+        })
+    }
+
+    /// Makes what the worktree of the branch is to have, beside its place. False: somebody changed one of the paths
+    /// meanwhile.
+    fn prepare<'c>(&self, ctx: &'c Context, prepared: &mut Option<Prepared<'c>>) -> Result<bool> {
+        let (Some(changes), Some(worktree)) = (self.changes(), checked_out::of(ctx, &self.name)?)
+        else {
+            return Ok(true);
+        };
+        *prepared = worktree.prepare(&self.new, changes)?;
+        Ok(prepared.is_some())
+    }
+
+    /// Takes away what was prepared for a move that did not happen.
+    fn unprepare(&self, ctx: &Context) {
+        if let Some(changes) = self.changes()
+            && let Ok(Some(worktree)) = checked_out::of(ctx, &self.name)
+        {
+            worktree.resume(&self.new, changes, false);
+        }
+    }
+
+    /// The paths that a later commit gave back the content which they had before: whoever made it had files of before.
+    fn taken_back(&self, repo: &Repo) -> Result<Vec<String>> {
+        let mut paths = Vec::new();
+        if let Some(changes) = self.changes()
+            && let Some(tip) = repo.find_ref(&self.name)?
+        {
+            let tree = repo.commit_info(&tip)?.tree;
+            for (path, (old, new)) in changes {
+                let now = repo.entry_at(&tree, path)?.map(|entry| entry.id);
+                if now != *new && now == *old {
+                    paths.push(path.clone());
+                }
+            }
+        }
+        Ok(paths)
     }
 
     /// Tells whether the ref had moved.
@@ -193,10 +240,22 @@ pub(crate) fn unfinished_here(repo: &Repo) -> Vec<String> {
 pub(crate) struct Earlier {
     /// The landings that are finished now.
     pub finished: Vec<Entry>,
+    /// Landings among the finished ones that a later commit took back, unseen.
+    taken_back: Vec<Oid>,
     failed: Vec<(Vec<SessionId>, Failure)>,
 }
 
 impl Earlier {
+    /// Says which landings are finished, and still are on their branches.
+    pub(crate) fn done(&self) -> Vec<String> {
+        let stand = |entry: &&Entry| !self.taken_back.contains(&entry.new);
+        self.finished
+            .iter()
+            .filter(stand)
+            .map(Entry::done)
+            .collect()
+    }
+
     /// Refuses where the landing of this session could not be finished. The landing of another session is no reason to
     /// stop.
     pub(crate) fn check(&self, id: &SessionId) -> Result<()> {
@@ -228,10 +287,11 @@ impl<'s> Scope<'s> {
             };
             let failed = match entry.landed(repo) {
                 Ok(true) => self
-                    .carry_out(&path, entry.clone(), None)
+                    .carry_out(&path, entry.clone(), Known::default())
                     .into_iter()
                     .next(),
                 Ok(false) => {
+                    entry.unprepare(self.ctx);
                     drop(files::remove(&path));
                     continue;
                 }
@@ -241,28 +301,68 @@ impl<'s> Scope<'s> {
                 Some(failure) => earlier.failed.push((entry.sessions, failure)),
                 // Something is left that only another worktree can do.
                 None if path.exists() => {}
-                None => earlier.finished.push(entry),
+                None => {
+                    if self.is_taken_back(&entry) {
+                        earlier.taken_back.push(entry.new.clone());
+                    }
+                    earlier.finished.push(entry);
+                }
             }
         }
         earlier
     }
 
-    /// Moves a code branch, and lets follow what the entry says. False: the branch moved meanwhile, and
-    /// nothing is left behind.
+    /// Tells whether a commit behind a landing took back what had landed, and says so.
+    fn is_taken_back(&self, entry: &Entry) -> bool {
+        let paths = entry.taken_back(&self.ctx.repo).unwrap_or_default();
+        let Some(first) = paths.first() else {
+            return false;
+        };
+        self.ctx.unfinished.add(Unfinished {
+            done: entry.done(),
+            left: paths.join(", "),
+            why: format!("a later commit on {} took it back", entry.branch()),
+            help: format!(
+                "git checkout {} -- {}",
+                entry.new.short(),
+                shell_word(first)
+            )
+            .into(),
+            is_resumed: false,
+        });
+        true
+    }
+
+    /// Moves a code branch, and lets follow what the entry says. All that needs room is made before. False: the branch
+    /// or its worktree changed meanwhile, and nothing is left behind.
     pub(crate) fn land(&self, entry: Entry, old: Option<&Oid>, why: &str) -> Result<bool> {
         let repo = &self.ctx.repo;
         // What an entry names is there for whoever reads it.
         repo.keep(&entry.new)?;
         let noted = entry.write_durably(repo);
         reach("archive-noted");
+        let mut prepared = None;
         let moved = noted
-            .and_then(|()| (self.store).move_code(self.lock, &entry.name, &entry.new, old, why));
+            .and_then(|()| entry.prepare(self.ctx, &mut prepared))
+            .and_then(|ready| {
+                reach("target-prepared");
+                if !ready {
+                    return Ok(false);
+                }
+                let (name, new) = (&entry.name, &entry.new);
+                (self.store).move_code(self.lock, name, new, old, why)
+            });
         if !matches!(moved, Ok(true)) {
+            drop(prepared);
             entry.forget(repo);
             return moved;
         }
         reach("target-moved");
-        self.carry_out(&entry.file(repo), entry, None);
+        let known = Known {
+            prepared,
+            ..Known::default()
+        };
+        self.carry_out(&entry.file(repo), entry, known);
         Ok(true)
     }
 
@@ -294,7 +394,11 @@ impl<'s> Scope<'s> {
             match &committed {
                 Ok(made) => {
                     let file = entry.file(repo);
-                    self.carry_out(&file, entry, Some(&made.commit));
+                    let known = Known {
+                        tip: Some(&made.commit),
+                        ..Known::default()
+                    };
+                    self.carry_out(&file, entry, known);
                 }
                 Err(_) => entry.forget(repo),
             }
@@ -306,20 +410,25 @@ impl<'s> Scope<'s> {
     pub(crate) fn follow(&self, entry: Entry) {
         // Where it cannot be noted it is done all the same, or said.
         drop(entry.write(&self.ctx.repo));
-        self.carry_out(&entry.file(&self.ctx.repo), entry, None);
+        self.carry_out(&entry.file(&self.ctx.repo), entry, Known::default());
     }
 
-    /// Carries the steps out, each whatever becomes of the others. What fails is said, and stays in the
-    /// entry with what only another worktree can do. `tip`: where the branch of sessions stands, if that is
-    /// known. Gives the failures.
-    fn carry_out(&self, file: &Path, mut entry: Entry, tip: Option<&Oid>) -> Vec<Failure> {
+    /// Carries the steps out, each whatever becomes of the others; but a file is removed only where what it became
+    /// stands. What fails is said, and stays in the entry with what only another worktree can do. Gives the failures.
+    fn carry_out(&self, file: &Path, mut entry: Entry, mut known: Known<'_, '_>) -> Vec<Failure> {
         let mut left = Vec::new();
         let mut failed = Vec::new();
+        let mut is_behind = false;
         for step in std::mem::take(&mut entry.steps) {
-            match step.carry_out(self, &entry, tip) {
+            if is_behind && matches!(step, Step::Remove { .. }) {
+                left.push(step);
+                continue;
+            }
+            match step.carry_out(self, &entry, &mut known) {
                 Ok(Outcome::Done) => {}
                 Ok(Outcome::Elsewhere) => left.push(step),
                 Err(failure) => {
+                    is_behind |= matches!(step, Step::Follow { .. });
                     self.ctx.unfinished.add(Unfinished {
                         done: entry.done(),
                         left: step.words(),
@@ -341,4 +450,12 @@ impl<'s> Scope<'s> {
         }
         failed
     }
+}
+
+/// The facts that whoever moved a ref has at hand for the steps behind it.
+#[derive(Default)]
+struct Known<'t, 'c> {
+    /// The place where the branch of sessions stands.
+    tip: Option<&'t Oid>,
+    prepared: Option<Prepared<'c>>,
 }

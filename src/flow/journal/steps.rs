@@ -1,12 +1,12 @@
 //! Steps that follow a ref that moved. Each is data, looks at what stands there before it touches it, and does nothing
 //! where it was done before.
 
-use super::super::checked_out;
+use super::super::checked_out::{self, Checkout};
 use super::super::context::Context;
 use super::super::files;
 use super::super::workcopy::{self, FOLDER, WorkCopy};
 use super::close::{close, unarchive};
-use super::{Closing, Entry, Scope};
+use super::{Closing, Entry, Known, Scope};
 use loopx_base::failpoint::reach;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
@@ -156,7 +156,7 @@ impl Step {
         &self,
         scope: &Scope<'_>,
         entry: &Entry,
-        tip: Option<&Oid>,
+        known: &mut Known<'_, '_>,
     ) -> Result<Outcome> {
         let ctx = scope.ctx;
         if let Some(at) = self.worktree()
@@ -170,10 +170,12 @@ impl Step {
         }
         match self {
             Step::Follow { changes } => {
-                if let Some(worktree) = checked_out::of(ctx, &entry.name)?
+                if let Some(prepared) = known.prepared.take() {
+                    prepared.place()?;
+                } else if let Some(worktree) = checked_out::of(ctx, &entry.name)?
                     && let Some(tip) = ctx.repo.find_ref(&entry.name)?
                 {
-                    checked_out::follow(ctx, &worktree, &tip, changes)?;
+                    worktree.follow(&entry.new, &tip, changes)?;
                 }
                 reach("target-followed");
             }
@@ -191,7 +193,7 @@ impl Step {
                 below, files, note, ..
             } => clear(ctx, below, files, note)?,
             Step::Publish { session, taken, .. } => {
-                let snapshot = match tip {
+                let snapshot = match known.tip {
                     Some(tip) => Snapshot::at(&ctx.repo, tip.clone(), scope.store.branch())?,
                     None => scope.store.snapshot()?,
                 };
@@ -218,7 +220,7 @@ fn remove(ctx: &Context, commit: &Oid, path: &str, blob: &Oid) -> Result<()> {
         return Ok(());
     };
     let gone = checked_out::Changes::from([(path.to_owned(), (Some(blob.clone()), None))]);
-    checked_out::follow(ctx, top, commit, &gone)?;
+    Checkout::at(&ctx.repo, top).follow(commit, commit, &gone)?;
     let place = files::inside(top, path)?;
     match files::read(&place, u64::MAX)? {
         Some(bytes) if ctx.repo.hash_blob(&bytes)? == *blob => files::remove(&place),
