@@ -274,8 +274,16 @@ pub(crate) fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         "starts from {} now (before: {before})",
         done.value.base.short()
     );
-    let extra = json!({ "base": done.value.base, "before": done.value.before });
+    let below = done.value.below;
+    let extra = json!({ "base": done.value.base, "before": done.value.before, "below": below });
     report(ctx, ui, "rebase", &done, &said, extra);
+    if below > 0 {
+        let commits = counted(below, "commit");
+        ui.warn(format!(
+            "up to {} there are {commits} made since the session began: no review sees them",
+            done.value.base.short()
+        ));
+    }
     Ok(Exit::Done)
 }
 

@@ -286,10 +286,14 @@ impl Context {
             return Ok(known.clone());
         }
         if !self.repo.contains(base)? {
+            if self.repo.is_shallow() {
+                let help = Hint::git("fetch --unshallow").note("(this clone is shallow)");
+                return Err(base_missing(&state.id, base).help(help));
+            }
             let onto = super::rebase::suggest(self, state, &Policy::default());
             let onto = onto.ok().flatten();
             let onto = onto.as_ref().map_or("COMMIT", Oid::short);
-            return Err(base_missing(&state.id, base, onto));
+            return Err(base_missing(&state.id, base).help(way_on(onto)));
         }
         let label = format!("{POLICY_FILE} at {}", base.short());
         let policy = self.policy_at(&self.repo.commit_info(base)?.tree, &label)?;
@@ -357,8 +361,8 @@ impl Context {
     }
 }
 
-/// The commit that a session starts from is not here. `onto` is one that could take its place.
-fn base_missing(id: &SessionId, base: &Oid, onto: &str) -> Failure {
+/// The commit that a session starts from is not here.
+fn base_missing(id: &SessionId, base: &Oid) -> Failure {
     Failure::refused(
         Code::BaseMissing,
         format!(
@@ -366,5 +370,4 @@ fn base_missing(id: &SessionId, base: &Oid, onto: &str) -> Failure {
             base.short()
         ),
     )
-    .help(way_on(onto))
 }

@@ -281,6 +281,95 @@ fn t7_a_base_that_holds_stays_and_no_own_commit_comes_before_a_new_one() {
     assert_whole(&s);
 }
 
+/// A session on the branch `t`, with two commits that name no session.
+fn unnamed() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "t"]).ok();
+    s.loopx(&["start", "--quick", "--id", "it", "Mend it"]).ok();
+    s.commit_file("code.txt", "one\n", "one").ok();
+    s.commit_file("code.txt", "two\n", "two").ok();
+    s
+}
+
+#[test]
+fn q14_next_leads_to_a_base_before_all_that_was_made_since_the_session_began() {
+    let s = unnamed();
+    let line = |args: &[&str]| s.git(args).line();
+    let root = line(&["commit-tree", "-m", "another root", "HEAD~2^{tree}"]);
+    let one = line(&["commit-tree", "-m", "one", "-p", &root, "HEAD~1^{tree}"]);
+    let two = line(&["commit-tree", "-m", "two", "-p", &one, "HEAD^{tree}"]);
+    s.git(&["reset", "--quiet", "--hard", &two]).ok();
+    s.git(&["branch", "--quiet", "-D", "main"]).ok();
+    forget(&s);
+    // Whoever insists on a later base hears what it hides.
+    let out = s.loopx(&["rebase", "--onto", "HEAD", "--reason", "why not"]);
+    let said = format!(
+        "up to {} there are 3 commits made since the session began",
+        &two[..10]
+    );
+    assert!(out.stderr.contains(&said), "{out}");
+    out.ok();
+    s.loopx(&["undo"]).ok();
+    let next = s.loopx(&["next"]);
+    next.says(&format!("git loopx rebase --onto {}", &root[..10]))
+        .ok();
+    s.loopx(&["rebase", "--onto", &root, "--reason", "another root"])
+        .ok();
+    s.loopx(&["review", "--show"]).says("2 commits by").ok();
+}
+
+#[test]
+fn q4_a_shallow_clone_is_led_to_the_rest_of_its_history_and_takes_no_other_base() {
+    let s = unnamed();
+    // The commit that the session began on is behind the edge.
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.commit_file("other.txt", "other\n", "other").ok();
+    s.git(&["switch", "--quiet", "t"]).ok();
+    s.git(&["clone", "--quiet", "--bare", ".", "../bare.git"])
+        .ok();
+    let url = format!("file://{}", s.root().join("bare.git").display());
+    let shallow = s.root().join("shallow");
+    let clone = [
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        "--no-single-branch",
+        &url,
+        "../shallow",
+    ];
+    s.git(&clone).ok();
+    let run = |args: &[&str]| s.loopx_in(&shallow, args);
+    run(&["init"]).ok();
+    run(&["next"]).says("git fetch --unshallow").ok();
+    let out = run(&["rebase", "--onto", "HEAD", "--reason", "why not"]);
+    out.fails_with(4).says("git fetch --unshallow");
+    for args in [
+        &["status"][..],
+        &["approve", "--enter"],
+        &["archive"],
+        &["doctor"],
+    ] {
+        let out = run(args);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert!(said.contains("git fetch --unshallow"), "{out}");
+        assert!(
+            !said.contains("rebase --onto") && !said.contains("that has it"),
+            "{out}"
+        );
+    }
+    s.git_in(&shallow, &["fetch", "--quiet", "--unshallow"])
+        .ok();
+    let next = run(&["next"]);
+    assert!(
+        !next.stdout.contains("rebase") && !next.stdout.contains("fetch"),
+        "{next}"
+    );
+    run(&["review", "--show"]).says("2 commits by").ok();
+}
+
 #[test]
 fn t8_config_show_names_the_missing_base_and_shows_another_commit_where_one_is_named() {
     let (s, _) = gone();

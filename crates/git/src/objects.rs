@@ -72,6 +72,8 @@ pub struct CommitInfo {
     pub committer: Person,
     /// RFC 3339, the committer's.
     pub at: String,
+    /// RFC 3339, the author's: a rebase keeps it.
+    pub authored: String,
     /// Message of the commit; lossy where it is not UTF-8.
     pub message: String,
 }
@@ -338,6 +340,7 @@ impl Repo {
             author: person(&commit.author()),
             committer: person(&commit.committer()),
             at: rfc3339(commit.committer().when()),
+            authored: rfc3339(commit.author().when()),
             message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
         })
     }

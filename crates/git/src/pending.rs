@@ -121,6 +121,7 @@ pub(super) fn commit_info(id: &Oid, bytes: &[u8]) -> Result<CommitInfo> {
         author: person(&author),
         committer: person(&committer),
         at: rfc3339(committer.when()),
+        authored: rfc3339(author.when()),
         message: String::from_utf8_lossy(message.get(2..).unwrap_or_default()).into_owned(),
     })
 }

@@ -118,6 +118,10 @@ fn branchless(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Resu
 /// another base is for whoever began it.
 fn baseless(ctx: &Context, facts: &Facts<'_>) -> Result<Advised> {
     let state = &facts.state;
+    if ctx.repo.is_shallow() {
+        let why = "this clone is shallow, and the commit that it started from was not fetched";
+        return Ok(Advised::from(Hint::git("fetch --unshallow")).advice(why));
+    }
     let why = "the commit that it started from is gone";
     let onto = rebase::suggest(ctx, state, &facts.policy)?;
     let rebase =
