@@ -3,8 +3,10 @@
 //! cannot disagree.
 
 use super::context::Context;
+use super::gone;
 use super::spec::{Applied, Verdict, blocker};
 use super::unknown_scenarios;
+use super::upstream;
 use crate::flow::file_merge::FileMerge;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Blocker, Code, Result};
@@ -305,10 +307,27 @@ pub(crate) fn target_branch(ctx: &Context, state: &State) -> Result<Option<Strin
     }
 }
 
+/// The newest commit of that branch that is known: the branch may not be here, and where a remote had it, or HEAD left
+/// it, its specs are. One of which no commit is known begins anew where the session began.
 pub(super) fn target_tip(ctx: &Context, state: &State) -> Result<Option<Oid>> {
-    match target_branch(ctx, state)? {
-        Some(branch) => ctx.tip(&format!("refs/heads/{branch}")),
-        None => Ok(ctx.head()?.commit),
+    let Some(branch) = target_branch(ctx, state)? else {
+        return Ok(ctx.head()?.commit);
+    };
+    if let Some(tip) = ctx.tip(&format!("refs/heads/{branch}"))? {
+        return Ok(Some(tip));
+    }
+    if !state.is_active() || ctx.head()?.branch.as_ref() == Some(&branch) {
+        return Ok(None);
+    }
+    if let Some(tip) = upstream::tip_here(&ctx.repo, &branch)? {
+        return Ok(Some(tip));
+    }
+    if let Some(known) = gone::last_commit(ctx, state)? {
+        return Ok(Some(known));
+    }
+    match &state.base {
+        Some(base) if ctx.repo.contains(base)? => Ok(Some(base.clone())),
+        _ => Ok(None),
     }
 }
 

@@ -19,6 +19,10 @@ pub(super) fn last_commit(ctx: &Context, state: &State) -> Result<Option<Oid>> {
         return Ok(None);
     };
     let snapshot = ctx.store()?.snapshot()?;
+    if snapshot.session(&state.id)?.is_none() {
+        // It is being begun.
+        return Ok(None);
+    }
     let session = naming::load(&snapshot, &state.id)?;
     let operations = snapshot.operations(&session)?;
     let undone = undone(&operations);

@@ -28,6 +28,7 @@ mod bad_input;
 mod base_gone;
 mod bindings;
 mod branch_lost;
+mod branch_not_here;
 mod bundle;
 mod canary;
 mod causes;
