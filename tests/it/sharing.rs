@@ -41,6 +41,7 @@ fn played(setting: &str, umask: &str) -> Sandbox {
     run(&[LOOPX, "undo", "1"]).ok();
     run(&[LOOPX, "adr", "new", "Keep it"]).ok();
     run(&[LOOPX, "adr", "promote"]).ok();
+    run(&[LOOPX, "rule", "add", "Be kind"]).ok();
     run(&[LOOPX, "list"]).ok();
     run(&[LOOPX, "fsck"]).ok();
     drop(run(&[
@@ -230,6 +231,7 @@ fn t2_two_users_of_one_group_write_in_turn_and_git_reads_what_both_wrote() {
     ada.loopx(&["-s", ID, "run", "--", "true"]).ok();
     ada.loopx(&["fsck"]).says("all whole").ok();
     ada.loopx(&["hooks", "install"]).ok();
+    ada.loopx(&["rule", "add", "Be kind"]).ok();
     let there = bob.top.to_str().expect("UTF-8");
     let linked = [
         "git", "-C", &repo, "worktree", "add", "--quiet", "-b", "bob", there,
@@ -244,6 +246,8 @@ fn t2_two_users_of_one_group_write_in_turn_and_git_reads_what_both_wrote() {
             user.run(&[LOOPX, "-s", ID, "put", "spec.md"], &text).ok();
             user.loopx(&["-s", ID, "undo"]).ok();
             user.loopx(&["list"]).ok();
+            // Q1: the lock of the rules is everybody's.
+            user.loopx(&["rule", "add", &format!("Be {title}")]).ok();
             user.loopx(&["fsck"]).says("all whole").ok();
             user.loopx(&["-s", ID, "status"]).ok();
             user.run(&["git", "log", "loopx"], "").says(&title).ok();

@@ -13,6 +13,7 @@ use loopx_rules::rule::{Document, Origin, RuleKind, Target, is_one_rule, plain, 
 use loopx_spec::check_domain;
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The longest rule, in bytes.
@@ -59,7 +60,10 @@ impl Held {
         ctx.repo
             .make_folder(&dir)
             .map_err(|error| unwritable(&dir, &error))?;
-        Held::at(&dir.join("rules.lock"))
+        let path = dir.join("rules.lock");
+        let held = Held::at(&path)?;
+        ctx.repo.share(&path);
+        Ok(held)
     }
 
     fn of_person(dir: &Path) -> Result<Self> {
@@ -71,7 +75,12 @@ impl Held {
         let failed = |error: std::io::Error| unwritable(path, &error);
         let mut options = OpenOptions::new();
         let lock = options.create(true).truncate(false).write(true);
-        let lock = lock.open(path).map_err(failed)?;
+        // One that somebody else made, and that others may only read, is held as well.
+        let lock = lock.open(path).or_else(|error| match error.kind() {
+            ErrorKind::PermissionDenied => File::open(path).map_err(|_| error),
+            _ => Err(error),
+        });
+        let lock = lock.map_err(failed)?;
         lock.lock().map_err(failed)?;
         Ok(Held { _lock: lock })
     }
