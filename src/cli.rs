@@ -7,6 +7,7 @@ mod issue_more;
 mod roadmap;
 mod short;
 mod task;
+mod words;
 mod wrong;
 
 pub use help::described;
@@ -14,6 +15,9 @@ pub(crate) use issue::IssueCommand;
 pub(crate) use issue_more::{QueueCommand, SolutionCommand};
 pub(crate) use roadmap::RoadmapCommand;
 pub(crate) use task::{TaskCommand, TaskDomainCommand};
+use words::{
+    AbandonArgs, CatArgs, CheckoutArgs, DiffArgs, EditArgs, SaveArgs, SessionArgs, ShowArgs,
+};
 
 use crate::cmd;
 use crate::flow::amend::as_policy_wants;
@@ -104,33 +108,14 @@ pub enum Command {
     History(cmd::project_history::HistoryArgs),
     /// Show the stage of the session, what blocks it, and the command that leads on
     #[command(visible_alias = "st")]
-    Status {
-        /// The session (default: as for --session)
-        id: Option<String>,
-    },
+    Status(SessionArgs),
     /// Print the command that leads on, and nothing else
-    Next {
-        /// The session (default: as for --session)
-        id: Option<String>,
-    },
+    Next(SessionArgs),
     /// Show everything that is stored of the session
-    Show {
-        /// The session (default: as for --session)
-        id: Option<String>,
-        /// Print the recorded output of this run instead
-        #[arg(long, value_name = "OPERATION")]
-        run: Option<String>,
-        #[command(flatten)]
-        context: cmd::show_context::ContextArgs,
-    },
+    Show(ShowArgs),
     Log(cmd::history::LogArgs),
     /// Show what changed in its artifacts: unsaved edits, or between two points of its history
-    Diff {
-        /// The session (default: as for --session), then up to two points: operations by their number from
-        /// `git loopx log`, like @3 (default: now)
-        #[arg(value_name = "ID|POINT", num_args = 0..=3)]
-        words: Vec<String>,
-    },
+    Diff(DiffArgs),
     Note(Box<cmd::note::NoteArgs>),
     Finish(cmd::finish::FinishArgs),
     Reopen(cmd::finish::ReopenArgs),
@@ -139,41 +124,16 @@ pub enum Command {
     Redo(cmd::undo::RedoArgs),
     Redact(cmd::redact::RedactArgs),
     /// End the session without a result; everything is kept
-    Abandon {
-        /// The session (default: as for --session)
-        id: Option<String>,
-        /// Why, for the record
-        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
-        reason: Option<String>,
-    },
+    Abandon(AbandonArgs),
     /// Edit an artifact in git's editor, and save it
-    Edit {
-        /// The artifact, like spec.md (default: the first one that the gate wants work on)
-        artifact: Option<String>,
-    },
+    Edit(EditArgs),
     Put(cmd::artifacts::PutArgs),
     /// Print an artifact as it is stored
-    Cat {
-        /// The artifact, like spec.md
-        artifact: String,
-        /// As it was after this operation
-        #[arg(long, value_name = "POINT")]
-        at: Option<String>,
-    },
+    Cat(CatArgs),
     /// Bring .loopx/ID in step with the session; edits stay
-    Checkout {
-        /// Only these artifacts
-        artifacts: Vec<String>,
-        /// Replace edits too; what is replaced is kept as a blob and named
-        #[arg(short, long)]
-        force: bool,
-    },
+    Checkout(CheckoutArgs),
     /// Commit the edits of .loopx/ID to the session
-    Save {
-        /// Why, for the record
-        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
-        reason: Option<String>,
-    },
+    Save(SaveArgs),
     Clarify(cmd::stages::ClarifyArgs),
     Approve(cmd::stages::ApproveArgs),
     Plan(cmd::stages::PlanArgs),
@@ -290,12 +250,12 @@ impl Command {
     /// The session that the command's own argument names.
     fn session(&self) -> Option<&str> {
         match self {
-            Command::Status { id }
-            | Command::Next { id }
+            Command::Status(SessionArgs { id })
+            | Command::Next(SessionArgs { id })
             | Command::Finish(cmd::finish::FinishArgs { id, .. })
             | Command::Reopen(cmd::finish::ReopenArgs { id, .. })
-            | Command::Show { id, .. }
-            | Command::Abandon { id, .. } => id.as_deref(),
+            | Command::Show(ShowArgs { id, .. })
+            | Command::Abandon(AbandonArgs { id, .. }) => id.as_deref(),
             Command::Log(args) => args.id.as_deref(),
             _ => None,
         }
@@ -308,8 +268,8 @@ impl Command {
             Command::List(_)
                 | Command::History(_)
                 | Command::Log(_)
-                | Command::Show { .. }
-                | Command::Diff { .. }
+                | Command::Show(_)
+                | Command::Diff(_)
                 | Command::Task(
                     TaskCommand::List(_)
                         | TaskCommand::Graph(_)
@@ -371,6 +331,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let mut ui = Ui::new(global.options());
         let outcome = home(global, &mut ui);
         return ended(outcome, &mut ui);
+    }
+    if let Some(version) = short::version(&args) {
+        return not_run(&version, &args);
     }
     let parsed = short::call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok);
     let parsed = match parsed {
@@ -628,14 +591,14 @@ fn dispatch(
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List(args) => cmd::list::list(args, &open()?, ui),
         Command::History(args) => cmd::project_history::history(args, &open()?, ui),
-        Command::Status { .. } => cmd::status::status(&timed(open()?, ui), ui),
-        Command::Next { .. } => cmd::next::next(&open()?, ui),
-        Command::Show { context, .. } if context.is_asked() => {
-            cmd::show_context::run(&context, &open()?, ui)
+        Command::Status(_) => cmd::status::status(&timed(open()?, ui), ui),
+        Command::Next(_) => cmd::next::next(&open()?, ui),
+        Command::Show(args) if args.context.is_asked() => {
+            cmd::show_context::run(&args.context, &open()?, ui)
         }
-        Command::Show { run, .. } => cmd::history::show(&timed(open()?, ui), run, ui),
+        Command::Show(args) => cmd::history::show(&timed(open()?, ui), args.run, ui),
         Command::Log(args) => cmd::history::log(&args, &timed(open()?, ui), ui),
-        Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),
+        Command::Diff(args) => cmd::history::diff(&args.words, &open()?, ui),
         Command::Note(args) => cmd::note::run(*args, &timed(open()?, ui), ui),
         Command::Finish(args) => {
             let ctx = open()?;
@@ -652,16 +615,14 @@ fn dispatch(
         Command::Undo(args) => cmd::undo::undo(args, &timed(open()?, ui), ui),
         Command::Redo(args) => cmd::undo::redo(args, &timed(open()?, ui), ui),
         Command::Redact(args) => cmd::redact::redact(&args, &open()?, ui),
-        Command::Abandon { reason, .. } => cmd::sessions::abandon(reason, &open()?, ui),
-        Command::Edit { artifact } => cmd::artifacts::edit(artifact.as_deref(), &open()?, ui),
+        Command::Abandon(args) => cmd::sessions::abandon(args.reason, &open()?, ui),
+        Command::Edit(args) => cmd::artifacts::edit(args.artifact.as_deref(), &open()?, ui),
         Command::Put(args) => cmd::artifacts::put(args, &open()?, ui),
-        Command::Cat { artifact, at } => {
-            cmd::artifacts::cat(&artifact, at.as_deref(), &open()?, ui)
+        Command::Cat(args) => cmd::artifacts::cat(&args.artifact, args.at.as_deref(), &open()?, ui),
+        Command::Checkout(args) => {
+            cmd::artifacts::checkout(&args.artifacts, args.force, &open()?, ui)
         }
-        Command::Checkout { artifacts, force } => {
-            cmd::artifacts::checkout(&artifacts, force, &open()?, ui)
-        }
-        Command::Save { reason } => cmd::artifacts::save(reason, &open()?, ui),
+        Command::Save(args) => cmd::artifacts::save(args.reason, &open()?, ui),
         Command::Clarify(args) => cmd::stages::clarify(args, &open()?, ui),
         Command::Approve(args) if !args.show => {
             let ctx = open()?;

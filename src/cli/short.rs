@@ -13,24 +13,35 @@ use std::ffi::OsString;
 struct NoWords {}
 
 /// The call, where its first word is a command that is read the short way and the rest fits it.
+///
+/// `export` is none: its own word has the name of an option that every command takes.
 pub(super) fn call(args: &[OsString]) -> Option<Cli> {
     use Command as C;
     match args.get(1)?.to_str()? {
         "init" => of(args, |NoWords {}| C::Init),
-        "status" | "st" => of(args, |NoWords {}| C::Status { id: None }),
-        "next" => of(args, |NoWords {}| C::Next { id: None }),
-        "save" => of(args, |NoWords {}| C::Save { reason: None }),
         "start" | "new" => of(args, C::Start),
         "use" => of(args, C::Use),
+        "rebase" => of(args, C::Rebase),
         "list" | "ls" => of(args, C::List),
+        "history" => of(args, C::History),
+        "status" | "st" => of(args, C::Status),
+        "next" => of(args, C::Next),
+        "show" => of(args, C::Show),
         "log" => of(args, C::Log),
+        "diff" => of(args, C::Diff),
         "note" => of(args, C::Note),
         "finish" => of(args, C::Finish),
         "reopen" => of(args, C::Reopen),
         "profile" => of(args, C::Profile),
         "undo" => of(args, C::Undo),
         "redo" => of(args, C::Redo),
+        "redact" => of(args, C::Redact),
+        "abandon" => of(args, C::Abandon),
+        "edit" => of(args, C::Edit),
         "put" => of(args, C::Put),
+        "cat" => of(args, C::Cat),
+        "checkout" => of(args, C::Checkout),
+        "save" => of(args, C::Save),
         "clarify" => of(args, C::Clarify),
         "approve" => of(args, C::Approve),
         "plan" => of(args, C::Plan),
@@ -38,22 +49,28 @@ pub(super) fn call(args: &[OsString]) -> Option<Cli> {
         "run" => of(args, C::Run),
         "take" => of(args, C::Take),
         "amend" => of(args, C::Amend),
+        "task" => part_of(args, C::Task),
+        "issue" => part_of(args, C::Issue),
+        "roadmap" => part_of(args, C::Roadmap),
+        "pipeline" => part_of(args, C::Pipeline),
+        "point" => part_of(args, C::Point),
         "review" => of(args, C::Review),
         "archive" => of(args, C::Archive),
         "sync" => of(args, C::Sync),
         "resolve" => of(args, C::Resolve),
         "fsck" => of(args, C::Fsck),
         "doctor" => of(args, C::Doctor),
-        "verify" => of(args, C::Verify),
-        "task" => part_of(args, C::Task),
-        "issue" => part_of(args, C::Issue),
-        "pipeline" => part_of(args, C::Pipeline),
+        "clean" => of(args, C::Clean),
         "spec" => part_of(args, C::Spec),
+        "import" => of(args, C::Import),
         "change" => part_of(args, C::Change),
         "adr" => part_of(args, C::Adr),
         "rule" => part_of(args, C::Rule),
+        "setup" => part_of(args, C::Setup),
         "hooks" => part_of(args, C::Hooks),
         "agent" => part_of(args, C::Agent),
+        "signers" => part_of(args, C::Signers),
+        "verify" => of(args, C::Verify),
         "config" => part_of(args, C::Config),
         _ => None,
     }
@@ -68,6 +85,16 @@ fn of<T: Args>(args: &[OsString], command: fn(T) -> Command) -> Option<Cli> {
 fn part_of<T: Subcommand>(args: &[OsString], command: fn(T) -> Command) -> Option<Cli> {
     let required = |described| T::augment_subcommands(described).subcommand_required(true);
     read(args, required, command)
+}
+
+/// Answer to `--version` alone, as the whole parser gives it.
+pub(super) fn version(args: &[OsString]) -> Option<clap::Error> {
+    let [_, word] = args else { return None };
+    if word != "--version" && word != "-V" {
+        return None;
+    }
+    let described = clap::Command::new("git-loopx").version(env!("CARGO_PKG_VERSION"));
+    described.try_get_matches_from(args).err()
 }
 
 fn read<T: FromArgMatches>(
@@ -85,7 +112,7 @@ fn read<T: FromArgMatches>(
 #[cfg(test)]
 mod tests {
     use super::super::Cli;
-    use super::call;
+    use super::{call, version};
     use clap::Parser;
     use std::ffi::OsString;
 
@@ -153,6 +180,19 @@ mod tests {
             }
         }
         assert!(read > 100, "{read}");
+    }
+
+    #[test]
+    fn v1_the_version_is_said_the_same_both_ways() {
+        for word in ["--version", "-V"] {
+            let args = [OsString::from("git-loopx"), OsString::from(word)];
+            let whole = Cli::try_parse_from(&args)
+                .map(|_| ())
+                .map_err(|e| e.to_string());
+            let short = version(&args).map(|e| e.to_string());
+            assert_eq!(short, whole.err(), "{word}");
+            assert!(version(&[args[0].clone(), args[1].clone(), OsString::from("x")]).is_none());
+        }
     }
 
     #[test]
