@@ -91,6 +91,33 @@ fn without_an_identity_gits_own_advice_and_nothing_written() {
 }
 
 #[test]
+fn a_record_names_the_author_that_git_would_name() {
+    let s = started();
+    let by = |s: &Sandbox, text: &str| {
+        let mut call = s.call(LOOPX).args(&["note", text]);
+        for role in ["AUTHOR", "COMMITTER"] {
+            for part in ["NAME", "EMAIL"] {
+                call = call.without_env(format!("GIT_{role}_{part}"));
+            }
+        }
+        call.run().ok();
+        s.git(&["log", "-1", "--format=%an <%ae>, %cn <%ce>", "loopx"])
+            .ok()
+    };
+    let set = |key: &str, value: &str| {
+        s.git(&["config", key, value]).ok();
+    };
+    set("user.name", "Ada");
+    set("user.email", "ada@example.com");
+    let same = "Ada <ada@example.com>, Ada <ada@example.com>\n";
+    assert_eq!(by(&s, "one"), same);
+    set("author.name", "Alias");
+    set("committer.email", "desk@example.com");
+    let apart = "Alias <ada@example.com>, Ada <desk@example.com>\n";
+    assert_eq!(by(&s, "two"), apart);
+}
+
+#[test]
 fn a_bare_repository_reads_and_refuses_what_needs_a_worktree() {
     let s = Sandbox::empty("bare");
     s.git(&["init", "--quiet", "--bare"]).ok();

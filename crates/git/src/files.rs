@@ -12,12 +12,22 @@ use loopx_base::failure::{Code, Result};
 use loopx_base::id::Oid;
 use loopx_base::tree_name::MOST_BYTES;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Bytes of an index that are read in one go.
 const READ_AT_ONCE: usize = 256 << 10;
+
+/// Variables by which git tells the author and the committer apart.
+const PERSONS: [&str; 6] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+];
 
 const INTENT_TO_ADD: u16 = git2::IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
 
@@ -90,13 +100,34 @@ impl Files {
     }
 
     fn includes_by_remote(&self) -> bool {
+        let mut found = false;
+        self.each_name(|name| found |= name.starts_with("includeif.hasconfig:"));
+        found
+    }
+
+    /// Calls `see` with the name of each setting. A pattern for libgit2 would cost more than all names: it is compiled
+    /// as a regular expression.
+    fn each_name(&self, mut see: impl FnMut(&str)) {
         let Some(config) = self.current() else {
-            return false;
+            return;
         };
-        let Ok(mut entries) = config.entries(Some("^includeif\\.hasconfig:")) else {
-            return false;
+        let Ok(mut entries) = config.entries(None) else {
+            return;
         };
-        entries.next().is_some()
+        while let Some(Ok(entry)) = entries.next() {
+            if let Ok(name) = entry.name() {
+                see(name);
+            }
+        }
+    }
+
+    /// Tells whether a setting like `author.name` stands beside those of `user`: libgit2 knows none.
+    fn names_author_or_committer(&self) -> bool {
+        let mut found = false;
+        self.each_name(|name| {
+            found |= name.starts_with("author.") || name.starts_with("committer.");
+        });
+        found
     }
 
     fn common_is_bare(&self) -> bool {
@@ -345,31 +376,34 @@ impl Backend for Files {
     }
 
     fn remotes(&self) -> Result<Vec<String>> {
-        self.current();
-        let remotes = self
-            .repo
-            .remotes()
-            .map_err(|error| failed(&error, "list the remotes"))?;
-        Ok(remotes
-            .iter()
-            .flatten()
-            .flatten()
-            .map(str::to_owned)
-            .collect())
+        let mut remotes = BTreeSet::new();
+        self.each_name(|name| {
+            let address = name.strip_prefix("remote.").and_then(|rest| {
+                let ended = rest.strip_suffix(".url");
+                ended.or_else(|| rest.strip_suffix(".pushurl"))
+            });
+            remotes.extend(address.map(str::to_owned));
+        });
+        Ok(remotes.into_iter().collect())
     }
 
     fn identity(&self) -> Result<Identity> {
         if self.listed().is_some()
             || self.settings.has_section(&["user", "author", "committer"])
+            || self.names_author_or_committer()
             || !dates::are_plain()
         {
             return self.git.identity();
         }
         let unknown = |error: git2::Error| identity_unknown(error.message());
-        Ok(Identity::new(
-            self.repo.author_from_env().map_err(unknown)?,
-            self.repo.committer_from_env().map_err(unknown)?,
-        ))
+        let author = self.repo.author_from_env().map_err(unknown)?;
+        // Settings that tell them apart were looked for above, so only the environment is left.
+        let committer = if is_told_apart() {
+            self.repo.committer_from_env().map_err(unknown)?
+        } else {
+            author.clone()
+        };
+        Ok(Identity::new(author, committer))
     }
 
     fn mailmap(&self) -> Result<git2::Mailmap> {
@@ -398,4 +432,10 @@ impl Backend for Files {
             None => self.repo.path().join("index"),
         }
     }
+}
+
+/// Tells whether the environment names an author or a committer.
+fn is_told_apart() -> bool {
+    let is_set = |name: &&str| loopx_base::env::var_os(name).is_some();
+    PERSONS.iter().any(|name| is_set(&name))
 }
