@@ -206,3 +206,26 @@ fn n5_n6_a_temporary_file_beside_its_place_has_a_name_of_ours() {
     }
     assert_eq!(found, [""; 0]);
 }
+
+/// Fat optimization across crates cost two minutes of a first build and bought nothing that could be measured.
+#[test]
+fn v2_a_release_is_optimised_across_crates_thinly() {
+    let manifest = sources::text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
+    assert!(manifest.contains("[profile.release]\nlto = \"thin\"\ncodegen-units = 16\n"));
+}
+
+/// Serde reads a type that is flattened or tagged inside into a buffer first, with code of its own for each such type.
+#[test]
+fn v4_types_that_serde_reads_through_a_buffer_stay_few() {
+    let is_buffered = |line: &&str| {
+        let words = ["flatten", "tag = ", "untagged"];
+        line.contains("serde(") && words.iter().any(|word| line.contains(word))
+    };
+    let texts = sources::program()
+        .into_iter()
+        .map(|path| sources::text(&path));
+    let found: usize = texts
+        .map(|text| text.lines().filter(is_buffered).count())
+        .sum();
+    assert!((1..=48).contains(&found), "{found}");
+}
