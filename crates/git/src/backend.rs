@@ -200,10 +200,37 @@ pub(super) fn identity_unknown(said: &str) -> Failure {
     ))
 }
 
-/// The worktree whose `HEAD` file, in one of git's own folders, is on a branch.
-pub(super) fn is_on(head: &Path, branch_ref: &str) -> bool {
-    std::fs::read_to_string(head)
-        .ok()
-        .and_then(|text| Some(text.strip_prefix("ref: ")?.trim() == branch_ref))
-        .unwrap_or(false)
+/// Tells whether the `HEAD` file of a worktree, in one of git's own folders, names a branch. A file that is there and
+/// cannot be read answers nothing: a branch that moves under its worktree would be taken back by the next commit there.
+pub(super) fn is_on(head: &Path, branch_ref: &str) -> Result<bool> {
+    match std::fs::read(head) {
+        Ok(text) => {
+            let named = text.strip_prefix(b"ref: ");
+            Ok(named.is_some_and(|name| name.trim_ascii() == branch_ref.as_bytes()))
+        }
+        Err(error) if is_absent(&error) => Ok(false),
+        Err(error) => Err(super::unreadable(head, &error)),
+    }
+}
+
+/// Tells whether a path could not be read because nothing is there.
+pub(super) fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as Found;
+    matches!(error.kind(), Found::NotFound | Found::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_on;
+
+    #[test]
+    fn n13_a_head_that_cannot_be_read_is_not_taken_for_another_branch() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let head = dir.path().join("HEAD");
+        assert!(!is_on(&head, "refs/heads/main").expect("nothing is there"));
+        std::fs::write(&head, "ref: refs/heads/main\n").expect("written");
+        assert!(is_on(&head, "refs/heads/main").expect("read"));
+        assert!(!is_on(&head, "refs/heads/mai").expect("read"));
+        assert!(is_on(dir.path(), "refs/heads/main").is_err());
+    }
 }

@@ -1,6 +1,6 @@
 //! Refs, HEAD, configuration and index through libgit2: the repositories that it reads as git does.
 
-use super::backend::{Backend, Git, identity_unknown, is_on};
+use super::backend::{Backend, Git, identity_unknown, is_absent, is_on};
 use super::config_env::{EnvConfig, canonical};
 use super::dates;
 use super::failed;
@@ -309,7 +309,7 @@ impl Backend for Files {
 
     fn checked_out_in(&self, branch_ref: &str) -> Result<Option<PathBuf>> {
         let common = self.repo.commondir().to_path_buf();
-        if is_on(&common.join("HEAD"), branch_ref) && !self.common_is_bare() {
+        if is_on(&common.join("HEAD"), branch_ref)? && !self.common_is_bare() {
             let main = if self.repo.is_worktree() {
                 common.parent().map(PathBuf::from)
             } else {
@@ -317,14 +317,23 @@ impl Backend for Files {
             };
             return Ok(Some(main.unwrap_or(common)));
         }
-        let Ok(entries) = std::fs::read_dir(common.join("worktrees")) else {
-            return Ok(None);
+        let folder = common.join("worktrees");
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(super::unreadable(&folder, &error)),
         };
-        for entry in entries.flatten() {
-            if is_on(&entry.path().join("HEAD"), branch_ref) {
+        for entry in entries {
+            let entry = entry.map_err(|error| super::unreadable(&folder, &error))?;
+            if is_on(&entry.path().join("HEAD"), branch_ref)? {
                 // `gitdir` names the worktree's `.git` file, absolute or relative to the entry.
-                let dot_git =
-                    std::fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+                let named = entry.path().join("gitdir");
+                let dot_git = match std::fs::read_to_string(&named) {
+                    Err(error) if !is_absent(&error) => {
+                        return Err(super::unreadable(&named, &error));
+                    }
+                    read => read.unwrap_or_default(),
+                };
                 let dot_git = entry.path().join(dot_git.trim_end_matches(['\n', '\r']));
                 let path = dot_git.parent().map_or_else(|| entry.path(), PathBuf::from);
                 return Ok(Some(std::fs::canonicalize(&path).unwrap_or(path)));
