@@ -380,3 +380,22 @@ fn what_a_hook_refuses_leaves_the_code_as_it_was() {
     assert_eq!(s.git(&["status", "--porcelain", "-uno"]).ok(), "");
     assert_eq!(statuses(&s)["A"], "completed");
 }
+
+#[test]
+fn n10_a_commit_that_git_made_before_it_was_killed_is_the_way_back() {
+    let s = gone_on();
+    s.program(
+        "git",
+        "#!/bin/sh\nPATH=${PATH#*:}\ncase \"$*\" in *'commit --quiet'*) git \"$@\"; kill -9 $$;; esac\nexec git \"$@\"\n",
+    );
+    s.loopx(&["point", "back", "before"]).ok();
+    std::fs::remove_file(s.root().join("bin/git")).expect("the program");
+    assert_eq!(
+        s.git(&["log", "-1", "--format=%s"]).line(),
+        "Go back to before"
+    );
+    assert_eq!(
+        s.git(&["status", "--short", "--untracked-files=no"]).ok(),
+        ""
+    );
+}

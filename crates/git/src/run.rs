@@ -435,7 +435,12 @@ impl Captured {
             .lines()
             .map(str::trim)
             .filter(|line| !line.is_empty() && !line.starts_with("hint:"));
-        let first = lines.next().unwrap_or("it did not say why");
+        let Some(first) = lines.next() else {
+            return match self.ended.code {
+                code @ 129..=192 => format!("signal {} ended it", code - 128),
+                _ => "it did not say why".to_owned(),
+            };
+        };
         let first = first.split_once("fatal: ").map_or(first, |(_, rest)| rest);
         match lines.next() {
             Some(next) if first.ends_with(':') => format!("{first} {next}"),

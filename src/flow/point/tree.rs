@@ -175,6 +175,7 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
         }
         Ok(())
     };
+    let before = ctx.repo.head()?.commit;
     // Times of files that were only touched say nothing of their content.
     drop(git(&["update-index", "-q", "--refresh"])?);
     let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
@@ -199,16 +200,34 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
     let subject = format!("Go back to {name}");
     let trailer = format!("Loopx-Point: {name}");
     let made = git(&["commit", "--quiet", "-m", &subject, "--trailer", &trailer])?;
-    if !made.ended.success() {
+    let head = present(ctx, top)?;
+    // Git may have been ended behind its commit.
+    if !made.ended.success() && !is_way_back(ctx, (before.as_ref(), head.as_ref()), to)? {
         restored()?;
         return Err(refused(&made));
     }
-    match ctx.repo.head() {
-        Ok(head) => Ok(head.commit),
-        // The commit stands: git is asked before that is called a failure.
-        Err(_) => {
-            let named = git(&["rev-parse", "--verify", "HEAD"])?.line()?;
-            Oid::parse(String::from_utf8_lossy(&named).trim()).map(Some)
-        }
+    Ok(head)
+}
+
+/// The present commit. The commit of the way back may stand: git is asked before that is called a failure.
+fn present(ctx: &Context, top: &Path) -> Result<Option<Oid>> {
+    if let Ok(head) = ctx.repo.head() {
+        return Ok(head.commit);
     }
+    let words = ["rev-parse", "--verify", "HEAD"];
+    let named = Run::git(words).cwd(top).capture()?.line()?;
+    Oid::parse(String::from_utf8_lossy(&named).trim()).map(Some)
+}
+
+/// Tells whether the present commit is the next after the one before, with the tree of then.
+fn is_way_back(
+    ctx: &Context,
+    (before, head): (Option<&Oid>, Option<&Oid>),
+    to: &Oid,
+) -> Result<bool> {
+    let Some(head) = head.filter(|head| Some(*head) != before) else {
+        return Ok(false);
+    };
+    let info = ctx.repo.commit_info(head)?;
+    Ok(info.tree == *to && info.parents.first() == before)
 }
