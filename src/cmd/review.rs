@@ -128,12 +128,15 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
             })
         })
         .collect();
-    let basis = basis(ctx, &done)?;
+    let basis = match reviewed.verdict {
+        Some(_) => basis(ctx, &done),
+        None => None,
+    };
     let extra = json!({
         "policy_moved": tell_policy_moved(ctx, &done, ui),
         "entered": reviewed.entered,
         "verdict": reviewed.verdict,
-        "proof": reviewed.verdict.as_ref().map(|_| basis),
+        "proof": basis,
         "independent": reviewed.verdict.as_ref().map(|v| v.dependence.is_empty()),
         "judgement": reviewed.judgement,
         "commits": commits,
@@ -154,7 +157,10 @@ fn carry_out(request: &ReviewRequest, ctx: &Context, ui: &mut Ui) -> Result<Exit
             roles.join(", ")
         ));
     }
-    let said = format!("{} ({})", reviewed.message, basis.word());
+    let said = match basis {
+        Some(basis) => format!("{} ({})", reviewed.message, basis.word()),
+        None => reviewed.message.clone(),
+    };
     report(ctx, ui, "review", &done, &said, extra);
     Ok(Exit::Done)
 }
@@ -178,9 +184,14 @@ fn entered(ctx: &Context, done: &Done<Reviewed>, extra: Value, ui: &mut Ui) -> R
     Ok(Exit::Done)
 }
 
-/// Proof of whose verdict it is: a key, or a claim alone.
-fn basis(ctx: &Context, done: &Done<Reviewed>) -> Result<Basis> {
-    view::basis(ctx, &done.id, &done.state.last)
+/// Proof of whose verdict it is: a key, or a claim alone. It is recorded, whatever keeps the proof from being read.
+fn basis(ctx: &Context, done: &Done<Reviewed>) -> Option<Basis> {
+    let said = (
+        format!("the verdict is recorded for {}", done.id),
+        "the look at its proof",
+    );
+    let basis = view::basis(ctx, &done.id, &done.state.last);
+    ctx.follow(said, command!("review --show"), basis)
 }
 
 /// `changes` is what people type, `request-changes` what is recorded.
@@ -218,17 +229,21 @@ fn answer(args: &ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         sign: SignArgs::of(args.sign, args.no_sign).wanted(ctx),
     };
     let done = flow::answer::answer(ctx, &request)?;
+    let findings = done.value.as_deref();
     if !ui.is_json() {
-        finding_lines(ui, &done.value);
+        finding_lines(ui, findings.unwrap_or_default());
     }
     let said: Vec<String> = request
         .answers
         .iter()
         .map(|(number, word)| format!("finding {number} is {}", told(*word)))
         .collect();
-    let open = done.value.iter().filter(|one| one.open).count();
-    let said = format!("{}; {} open", said.join(", "), counted(open, "finding"));
-    let extra = json!({ "findings": done.value });
+    let mut said = said.join(", ");
+    if let Some(findings) = findings {
+        let open = findings.iter().filter(|one| one.open).count();
+        said = format!("{said}; {} open", counted(open, "finding"));
+    }
+    let extra = json!({ "findings": findings });
     report(ctx, ui, "review", &done, &said, extra);
     Ok(Exit::Done)
 }

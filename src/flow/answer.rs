@@ -4,6 +4,7 @@ use super::context::Context;
 use super::transaction::{Act, Done, Facts, Needs, act};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
+use loopx_base::id::SessionId;
 use loopx_rules::finding::Finding;
 use loopx_rules::gate;
 use loopx_rules::gate::FindingView;
@@ -19,9 +20,12 @@ pub(crate) struct AnswerRequest {
     pub sign: bool,
 }
 
-/// Records answers; gives the findings as they stand then.
-pub(crate) fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<FindingView>>> {
-    let mut done = act(ctx, Needs::Code, |facts| {
+/// Records answers; gives the findings as they stand then, where they can be read.
+pub(crate) fn answer(
+    ctx: &Context,
+    request: &AnswerRequest,
+) -> Result<Done<Option<Vec<FindingView>>>> {
+    let done = act(ctx, Needs::Code, |facts| {
         let mut answers = Vec::new();
         let mut said = Vec::new();
         for (number, word) in &request.answers {
@@ -42,17 +46,32 @@ pub(crate) fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<
             tree: facts.code.as_ref().map(|code| code.tree.clone()),
         };
         let what = format!("answer {}", said.join(", "));
-        let act = Act::new(event, what, gate::findings(facts.view()));
+        let act = Act::new(event, what, ());
         Ok(act.reason(request.reason.clone()).word(request.sign))
     })?;
-    // As they stand after what was said.
+    let said = (
+        format!("the answer is recorded for {}", done.id),
+        "the look at the findings",
+    );
+    let value = ctx.follow(said, command!("review --show"), standing(ctx, &done.id));
+    Ok(Done {
+        id: done.id,
+        commit: done.commit,
+        state: done.state,
+        saved: done.saved,
+        value,
+    })
+}
+
+/// Findings of a session after what was said.
+fn standing(ctx: &Context, id: &SessionId) -> Result<Vec<FindingView>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    if let Some(session) = snapshot.find(&done.id)? {
-        let facts = super::transaction::gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
-        done.value = gate::findings(facts.view());
-    }
-    Ok(done)
+    let Some(session) = snapshot.find(id)? else {
+        return Ok(Vec::new());
+    };
+    let facts = super::transaction::gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
+    Ok(gate::findings(facts.view()))
 }
 
 fn require<'f>(facts: &'f Facts<'_>, number: u32) -> Result<&'f Stamped<Finding>> {

@@ -73,7 +73,13 @@ pub(crate) fn run(
     let run = CheckRun::of(ctx, request, &allowed, live)?;
     let mut done = act(ctx, Needs::Code, |facts| run.act(ctx, facts))?;
     lease::works(ctx);
-    done.value.counts = counts(ctx, &allowed.policy, &done.state)?;
+    let said = (
+        format!("the run is recorded for {}", done.id),
+        "the look at whether policy counts it",
+    );
+    let counts = counts(ctx, &allowed.policy, &done.state);
+    let counts = ctx.follow(said, command!("status"), counts);
+    done.value.counts = counts.flatten();
     Ok(done)
 }
 

@@ -1,7 +1,7 @@
 //! A review shows itself (first-minutes U13): what it covers, what holds, what was found before, and how to read it.
 
-use crate::support::Sandbox;
 use crate::support::drive::{DELTA, Drive, RITA};
+use crate::support::{LOOPX, Sandbox};
 use serde_json::json;
 
 /// A session in review, with a file that the plan did not name and a requirement that changes.
@@ -255,4 +255,56 @@ fn whoever_took_part_is_told_that_policy_takes_no_verdict_of_theirs() {
         .loopx(&["review"])
         .says("policy asks for the verdict of somebody who took no part");
     assert!(!shown.stdout.contains("is recorded as"), "{shown}");
+}
+
+#[test]
+fn n14_an_answer_is_recorded_where_the_look_behind_it_fails() {
+    let d = Drive::reviewing();
+    let finding = ["--finding", "medium: no test", "--target", "build"];
+    let words = ["review", "--verdict", "request-changes"];
+    d.does(&[&words[..], &finding].concat());
+    let git = "#!/bin/sh\nPATH=${PATH#*:}\ncase \"$*\" in *status*) git log -1 --format=%s loopx | grep -q answer && exit 1;; esac\nexec git \"$@\"\n";
+    d.program("git", git);
+    let answer = |reason| {
+        let words = ["review", "--answer", "1", "wontfix", "--reason", reason];
+        d.loopx(&words)
+    };
+    let out = answer("later");
+    std::fs::remove_file(d.root().join("bin/git")).expect("the program");
+    out.says("warning: the answer is recorded for demo; left: the look at the findings")
+        .ok();
+    answer("never")
+        .says("finding 1 is left as it is; 0 findings open")
+        .ok();
+}
+
+/// Each opening of a file behind the verdict fails once: the verdict is then recorded, and the command says so.
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
+fn n14_a_verdict_is_recorded_where_the_look_at_its_proof_fails() {
+    for when in 1..60 {
+        let d = Drive::reviewing();
+        let trace = d.root().join("trace");
+        let before = d.git(&["rev-parse", "loopx"]).line();
+        let tip = d.path().join(".git/refs/heads/loopx");
+        let inject = format!("inject=openat:error=EIO:when={when}");
+        let call = d.call("strace").args(&["-qq", "-o"]).args(&[&trace]);
+        let call = call.args(&["-P"]).args(&[&tip]);
+        let call = call.args(&["-e", "trace=openat", "-e", &inject]);
+        let call = call.args(&[LOOPX, "review", "--verdict", "approve"]);
+        let Ok(out) = call.command().output() else {
+            eprintln!("skipped: strace cannot be used here");
+            return;
+        };
+        let calls = std::fs::read_to_string(&trace).unwrap_or_default();
+        if !calls.contains("INJECTED") {
+            if when == 1 {
+                eprintln!("skipped: strace cannot be used here");
+            }
+            return;
+        }
+        let said = String::from_utf8_lossy(&out.stderr);
+        let is_done = d.git(&["rev-parse", "loopx"]).line() != before;
+        assert_eq!(out.status.code() == Some(0), is_done, "{when}: {said}");
+    }
 }
