@@ -758,3 +758,16 @@ fn the_former_spellings_of_block_park_and_resume_still_work() {
     let help = d.loopx(&["help"]).ok();
     assert!(!help.contains("\n  park"), "{help}");
 }
+
+#[test]
+fn n12_a_build_that_is_taken_up_is_done_whatever_the_memory_of_the_gate_says() {
+    let d = Drive::building();
+    d.does(&["agent", "block", "--reason", "the compiler is gone"]);
+    let memory = d.path().join(".git/loopx/stop-gate");
+    drop(std::fs::remove_file(&memory));
+    std::fs::create_dir_all(&memory).expect("a folder in the way");
+    d.loopx(&["agent", "resume", "--reason", "it is up"])
+        .says("warning: the build of demo is resumed; left: the memory of the stop gate")
+        .ok();
+    assert!(d.state()["build"]["blocked"].is_null());
+}

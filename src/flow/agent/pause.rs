@@ -107,7 +107,10 @@ pub(crate) fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
         )
         .help(command!("status")));
     }
-    if blocked.is_some() {
+    let renew = || ledger::update(&ctx.repo, |ledger| ledger.renew());
+    if blocked.is_none() {
+        renew()?;
+    } else {
         act(ctx, Needs::Stage, |facts| {
             let owner = lease::owner(&ctx.repo, None)?;
             stages::in_build(facts)?;
@@ -116,8 +119,10 @@ pub(crate) fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
                 .reason(reason.clone())
                 .claim(claim))
         })?;
+        let done = format!("the build of {} is resumed", state.id);
+        let help = command!("agent resume");
+        ctx.follow((done, "the memory of the stop gate"), help, renew());
     }
-    ledger::update(&ctx.repo, |ledger| ledger.renew())?;
     Ok(Resumed {
         id: state.id,
         parked,
