@@ -651,3 +651,34 @@ fn a_bare_repository_is_read() {
     run(&["adr", "check"]).ok();
     run(&["adr", "new", "X"]).fails_with(2).says("bare");
 }
+
+/// A folder that cannot be listed to its end is not taken for one with fewer records.
+#[test]
+#[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
+fn n16_no_index_is_written_of_a_folder_that_cannot_be_listed() {
+    let trace = "trace";
+    for when in 1..12 {
+        let s = with_records();
+        let inject = format!("inject=getdents64:error=EIO:when={when}");
+        let call = s.call("strace").args(&["-f", "-qq", "-o", trace]);
+        let call = call.args(&["-e", "trace=getdents64", "-e", &inject]);
+        let call = call.args(&[crate::support::LOOPX, "adr", "index", "--write"]);
+        let Ok(out) = call.command().output() else {
+            eprintln!("skipped: strace cannot be used here");
+            return;
+        };
+        if when == 1 && (!s.exists(trace) || s.read(trace).is_empty()) {
+            eprintln!("skipped: strace cannot be used here");
+            return;
+        }
+        let said = String::from_utf8_lossy(&out.stderr);
+        if out.status.code() == Some(0) {
+            let text = s.read("docs/adr/README.md");
+            for record in ["0001-use-mysql.md", "0002-use-rest.md"] {
+                assert!(text.contains(record), "{when}: {said}\n{text}");
+            }
+        } else {
+            assert!(!s.exists("docs/adr/README.md"), "{when}: {said}");
+        }
+    }
+}

@@ -462,7 +462,7 @@ fn other_markdown(top: &Path, folder: &Folder) -> Result<Vec<String>> {
                 found.insert(format!("{dir}/{file}"));
             }
         }
-        let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        let entries = super::entries(&place)?.into_iter();
         for entry in entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())) {
             if let Ok(name) = entry.file_name().into_string() {
                 folders.push(format!("{dir}/{name}"));

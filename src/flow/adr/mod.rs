@@ -175,8 +175,7 @@ fn like_records(
                 found.push(format!("{dir}/{file}"));
             }
         }
-        let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
-        for entry in entries {
+        for entry in entries(&place)? {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
@@ -292,23 +291,25 @@ fn of_target(ctx: &Context, folder: &Folder) -> Result<Option<(String, BTreeSet<
 
 /// The files of a folder, sorted; none where there is no folder.
 fn file_names(dir: &Path) -> Result<Vec<String>> {
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => {
-            return Err(Failure::internal(
-                Code::FolderUnreadable,
-                format!("{}: {error}", dir.display()),
-            ));
-        }
-    };
+    let entries = entries(dir)?.into_iter();
     let mut names: Vec<String> = entries
-        .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.sort();
     Ok(names)
+}
+
+/// The entries of a folder, all of them; none where there is no folder.
+fn entries(dir: &Path) -> Result<Vec<std::fs::DirEntry>> {
+    match std::fs::read_dir(dir).and_then(Iterator::collect) {
+        Ok(entries) => Ok(entries),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Failure::internal(
+            Code::FolderUnreadable,
+            format!("{}: {error}", dir.display()),
+        )),
+    }
 }
 
 /// The files of a folder of a tree, with their blobs.
