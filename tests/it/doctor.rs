@@ -509,3 +509,19 @@ fn n13_a_lock_that_a_killed_git_left_is_named_and_waited_for() {
         "{out}"
     );
 }
+
+#[test]
+fn n5_a_folder_that_a_killed_command_was_filling_is_removed() {
+    let s = started();
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+    let folders = ["exports", "staging"].map(|name| format!(".git/loopx/{name}/.tmpAbCdEf"));
+    for folder in &folders {
+        s.write(format!("{folder}/whole"), "text\n");
+        let dir = fs::File::open(s.path().join(folder)).expect("the folder");
+        assert!(row(&s, "leftovers")["found"] == "none");
+        dir.set_modified(ago).expect("an old folder");
+        s.loopx(&["doctor"]).says("/.tmpAbCdEf");
+        s.loopx(&["doctor", "--fix"]).says("/.tmpAbCdEf").ok();
+        assert!(!s.exists(folder));
+    }
+}

@@ -100,7 +100,19 @@ impl Repo {
             let meta = fs::symlink_metadata(path);
             meta.is_ok_and(|meta| meta.is_file() && is_old(&meta, STILL))
         });
+        all.extend(self.unfinished_folders());
         all
+    }
+
+    /// Folders in which files were made that had to come to their places together.
+    fn unfinished_folders(&self) -> Vec<PathBuf> {
+        let state = self.common_dir().join(STATE);
+        let folders = ["exports", "staging"].map(|name| named(&state.join(name), &[".tmp"], true));
+        let is_still = |path: &PathBuf| {
+            let meta = fs::symlink_metadata(path);
+            meta.is_ok_and(|meta| is_old(&meta, STILL))
+        };
+        folders.concat().into_iter().filter(is_still).collect()
     }
 
     /// Files of the git dir that have not got their names: beside git's own files, and in the folders in which
@@ -155,21 +167,24 @@ impl Repo {
 
     /// Takes them away.
     pub fn clear_abandoned_files(&self) {
-        for path in self.abandoned_files() {
-            drop(fs::remove_file(path));
-        }
+        self.abandoned_files().iter().for_each(|path| remove(path));
     }
 
     /// Takes it away.
     pub fn clear_abandoned_objects(&self) {
-        for path in self.abandoned_objects() {
-            drop(if path.is_dir() {
-                fs::remove_dir_all(&path)
-            } else {
-                fs::remove_file(&path)
-            });
-        }
+        self.abandoned_objects()
+            .iter()
+            .for_each(|path| remove(path));
     }
+}
+
+/// Removes a file or a folder. What cannot be removed is named again.
+fn remove(path: &Path) {
+    drop(if path.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    });
 }
 
 /// A folder and all folders below it. Links are not followed.
