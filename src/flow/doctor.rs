@@ -653,8 +653,23 @@ pub(crate) struct Fixed {
 }
 
 /// Takes away what is proven to be left over: our lock is held, so nobody of ours is at work. Then finishes
-/// what landed.
+/// what landed. A step that fails takes back nothing: the failure says what is gone.
 pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
+    let mut fixed = Fixed::default();
+    match take_away(ctx, &mut fixed) {
+        Ok(()) => Ok(fixed),
+        Err(mut failure) => {
+            let parts = [("removed", &fixed.removed), ("finished", &fixed.finished)];
+            for (word, what) in parts.into_iter().filter(|(_, what)| !what.is_empty()) {
+                let said = format!("; {word} before that: {}", what.join(", "));
+                failure.message.push_str(&said);
+            }
+            Err(failure)
+        }
+    }
+}
+
+fn take_away(ctx: &Context, fixed: &mut Fixed) -> Result<()> {
     ctx.repo.compare_hashes();
     let store = ctx.store()?;
     let before = left_over(&ctx.repo);
@@ -663,13 +678,16 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
     ctx.repo.clear_unfinished_packs();
     ctx.repo.clear_abandoned_objects();
     ctx.repo.clear_abandoned_files();
-    store.clear_abandoned_ref_locks(&lock)?;
+    let cleared = store.clear_abandoned_ref_locks(&lock);
     // What holds these refs holds nothing else up.
     let swept = bundle::sweep(&ctx.repo);
-    let mut gone = before;
+    let gone = &mut fixed.removed;
+    let stays = left_over(&ctx.repo);
+    gone.extend(before.into_iter().filter(|one| !stays.contains(one)));
     let held = store.ref_locks();
     let removed = locks.into_iter().filter(|one| !held.contains(one));
     gone.extend(removed.map(|one| format!("{}.lock", one.name)));
+    cleared?;
     let shadow = store.shadow_ref();
     if ctx.repo.find_ref(&shadow).is_err() && ctx.repo.set_aside_broken_ref(&shadow)? {
         gone.push(shadow);
@@ -680,10 +698,6 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
     if let Ok(Some(snapshot)) = store.read() {
         gone.extend(leftover::remove(&ctx.repo, &snapshot)?);
     }
-    let mut fixed = Fixed {
-        removed: gone,
-        finished: Vec::new(),
-    };
     // What is left is a commit of somebody: without a name there is none. The branch may be damaged, too:
     // the checks say so.
     if let Ok(identity) = ctx.repo.identity() {
@@ -696,6 +710,5 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
         fixed.finished.extend(scope.finish().done());
     }
     drop(ctx.repo.sync_ref(&store.branch_ref()));
-    swept?;
-    Ok(fixed)
+    swept.map(drop)
 }

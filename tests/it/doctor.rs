@@ -525,3 +525,21 @@ fn n5_a_folder_that_a_killed_command_was_filling_is_removed() {
         assert!(!s.exists(folder));
     }
 }
+
+#[test]
+fn n15_a_repair_that_fails_says_what_it_removed_before() {
+    let s = started();
+    let old = s.path().join(".git/loopx/.loopx-a1B2c3");
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 3600);
+    let file = fs::File::create(&old).expect("a leftover");
+    file.set_modified(ago).expect("an older file");
+    s.program(
+        "git",
+        "#!/bin/sh\nPATH=${PATH#*:}\ncase \"$*\" in *'worktree list'*) echo 'fatal: no disk' >&2; exit 128;; esac\nexec git \"$@\"\n",
+    );
+    let out = s.loopx(&["doctor", "--fix"]);
+    fs::remove_file(s.root().join("bin/git")).expect("the program");
+    assert_ne!(out.code, Some(0), "{out}");
+    assert!(!old.exists());
+    out.says("; removed before that: loopx/.loopx-a1B2c3");
+}
