@@ -520,13 +520,16 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         ui.address(session.as_str());
     }
     let opened = RefCell::new(opened);
-    let is_bare = ui.bare();
+    let (is_bare, branch) = (ui.bare(), ui.branch());
     let open = || {
         let ctx = match opened.take() {
             Some((ctx, _)) => ctx,
             None => Context::open(global.session.clone())?,
         };
         is_bare.set(ctx.repo.work_dir().is_none());
+        if is_bare.get() {
+            *branch.borrow_mut() = Context::branch_of(global.session.clone());
+        }
         Ok(ctx.leaving_to(&unfinished).telling(&taken, &aside))
     };
     if command.is_paged() {

@@ -205,6 +205,15 @@ impl Context {
         self
     }
 
+    /// The branch of the session that is meant, where the branch is here.
+    pub fn branch_of(wanted: Option<String>) -> Option<String> {
+        let ctx = Context::open(wanted).ok()?;
+        let snapshot = ctx.store().ok()?.read().ok()??;
+        let branch = ctx.session(&snapshot).ok()?.state.branch?;
+        let is_here = ctx.repo.find_ref(&format!("refs/heads/{branch}")).ok()?;
+        is_here.map(|_| branch)
+    }
+
     /// Opens the repository for another session than the one that is meant here, and answers as this context does.
     pub fn about(&self, id: &SessionId) -> Result<Self> {
         let ctx = Context::open_for(id.as_str())?.0;

@@ -57,6 +57,8 @@ pub(crate) struct Ui {
     now: Option<i64>,
     /// The repository has no worktree.
     is_bare: Rc<Cell<bool>>,
+    /// The branch that a worktree would be added for.
+    branch: Rc<RefCell<Option<String>>>,
     unfinished: UnfinishedList,
     taken: Rc<RefCell<Option<SessionId>>>,
     aside: Rc<RefCell<Option<SessionId>>>,
@@ -128,6 +130,7 @@ impl Ui {
             judges_push: false,
             now: None,
             is_bare: Rc::default(),
+            branch: Rc::default(),
             unfinished: UnfinishedList::default(),
             taken: Rc::default(),
             aside: Rc::default(),
@@ -229,15 +232,22 @@ impl Ui {
     fn place<T>(&self, typed: impl FnOnce(Place<'_>) -> T) -> T {
         let aside = self.aside.borrow();
         let aside = aside.as_ref().map(SessionId::as_str);
+        let branch = self.branch.borrow();
         typed(Place {
             session: self.session.as_deref().or(aside),
             is_bare: self.is_bare.get(),
+            branch: branch.as_deref(),
         })
     }
 
     /// Note, once a repository is open, that it has no worktree.
     pub(crate) fn bare(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.is_bare)
+    }
+
+    /// Note, once a repository without a worktree is open, of the branch that one would be added for.
+    pub(crate) fn branch(&self) -> Rc<RefCell<Option<String>>> {
+        Rc::clone(&self.branch)
     }
 
     /// Tells whether one JSON document is wanted instead of text.

@@ -293,3 +293,14 @@ fn a_worktree_whose_repository_was_moved_is_told_so_and_makes_no_new_one() {
     s.loopx_in(&linked, &["list"]).ok();
     fs::rename(&home, s.path()).expect("moved back");
 }
+
+#[test]
+fn q12_where_a_worktree_is_missing_the_hint_adds_it_for_the_branch_of_the_session() {
+    let s = built();
+    s.git(&["clone", "--quiet", "--bare", ".", "../bare.git"])
+        .ok();
+    let bare = s.root().join("bare.git");
+    let out = s.loopx_in(&bare, &["run", "--all"]);
+    assert_ne!(out.code, Some(0), "{out}");
+    out.says("git worktree add ../work work  (and there: ");
+}

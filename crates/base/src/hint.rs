@@ -179,6 +179,8 @@ pub struct Place<'p> {
     pub session: Option<&'p str>,
     /// Mark of a place without a worktree.
     pub is_bare: bool,
+    /// The branch that a worktree is added for, where it is known.
+    pub branch: Option<&'p str>,
 }
 
 /// A command of ours, as it is typed.
@@ -251,7 +253,16 @@ impl Command {
 
     /// Tells whether a repository without a worktree refuses the command.
     fn needs_worktree(&self) -> bool {
-        const VERBS: [&str; 6] = ["checkout", "edit", "put", "run", "save", "task done"];
+        const VERBS: [&str; 8] = [
+            "checkout",
+            "edit",
+            "put",
+            "run",
+            "save",
+            "task add",
+            "task done",
+            "task edit",
+        ];
         // The verb of a command that was printed into a document is gone: its words are not.
         VERBS
             .iter()
@@ -277,7 +288,9 @@ impl Command {
             None => format!("{PROGRAM} {words}"),
         };
         if place.is_bare && self.needs_worktree() {
-            format!("git worktree add ../work  (and there: {command})")
+            let branch = place.branch.map(super::shell_word);
+            let branch = branch.map_or_else(String::new, |branch| format!(" {branch}"));
+            format!("git worktree add ../work{branch}  (and there: {command})")
         } else {
             command
         }
@@ -643,7 +656,7 @@ mod tests {
     fn in_b() -> Place<'static> {
         Place {
             session: Some("b"),
-            is_bare: false,
+            ..Place::default()
         }
     }
 
@@ -667,6 +680,19 @@ mod tests {
     }
 
     #[test]
+    fn q12_a_worktree_is_added_for_the_branch_of_the_session() {
+        let bare = Place {
+            is_bare: true,
+            branch: Some("a b"),
+            ..in_b()
+        };
+        assert_eq!(
+            command!("edit spec.md").addressed(bare),
+            "git worktree add ../work 'a b'  (and there: git loopx -s b edit spec.md)"
+        );
+    }
+
+    #[test]
     fn a_command_that_a_bare_repository_takes_is_typed_there() {
         let bare = Place {
             is_bare: true,
@@ -676,6 +702,7 @@ mod tests {
             (command!("edit"), true),
             (command!("run"), true),
             (command!("task done {}", "X"), true),
+            (command!("task add TITLE"), true),
             (command!("task list"), false),
             (command!("list"), false),
         ] {
