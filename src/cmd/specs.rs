@@ -101,10 +101,7 @@ pub(crate) fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let all = specs::list(ctx)?;
     if all.is_empty() {
         ui.status("no spec yet");
-        ui.hint(hint![
-            command!("start \"{}\"", begin::title(ctx)),
-            "   (archive writes the first one)"
-        ]);
+        ui.hint(hint![begin::way(ctx)?, "   (archive writes the first one)"]);
     }
     let width = all.iter().map(|one| one.domain.len()).max().unwrap_or(0);
     let mut documents = Vec::new();
@@ -324,7 +321,7 @@ pub(crate) fn install_driver(args: InstallDriverArgs, ctx: &Context, ui: &mut Ui
     ui.status(said);
     if wiring.attributes_change && !dry_run {
         ui.hint(format!(
-            "git add {0} && git commit {0}",
+            "git add :/{0} && git commit :/{0}",
             wiring.attributes.display()
         ));
     }

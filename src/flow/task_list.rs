@@ -37,7 +37,11 @@ pub(crate) fn text(ctx: &Context) -> Result<(State, String)> {
             Code::ArtifactMissing,
             format!("session {} has no {path}", state.id),
         )
-        .help(command!("task add TITLE"))),
+        .help(if state.is_open(Artifact::TaskList) {
+            command!("task add TITLE")
+        } else {
+            command!("status")
+        })),
     }
 }
 

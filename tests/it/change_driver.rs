@@ -183,3 +183,22 @@ fn specs_are_listed_and_shown() {
         .says("demo     1 requirement     1 scenario  Sessions of people.")
         .ok();
 }
+
+#[test]
+fn q13_what_a_driver_needs_is_committed_from_whatever_folder() {
+    let s = Sandbox::with_spec();
+    s.write("below/a.txt", "a\n");
+    let below = s.path().join("below");
+    s.loopx_in(&below, &["spec", "install-driver"])
+        .says("git add :/.gitattributes && git commit :/.gitattributes")
+        .ok();
+}
+
+#[test]
+fn q13_before_init_the_hints_of_specs_and_recovery_lead_to_init() {
+    let s = Sandbox::new();
+    s.commit_file("a.txt", "a\n", "A").ok();
+    s.loopx(&["spec", "list"]).says("git loopx init").ok();
+    let failure = s.error(4, &["doctor", "--recover"]);
+    assert_eq!(failure["help"], "git loopx init");
+}

@@ -57,7 +57,7 @@ fn a_level_is_written_once_and_nothing_is_committed() {
     let next = done["next_action"].as_str().expect("a command");
     assert_eq!(
         next,
-        "git add loopx.toml && git commit -m 'Say what may land' -- loopx.toml"
+        "git add :/loopx.toml && git commit -m 'Say what may land' -- :/loopx.toml"
     );
     assert_eq!(s.git(&["rev-parse", "HEAD"]).line(), head);
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "?? loopx.toml\n");

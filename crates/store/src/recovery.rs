@@ -158,7 +158,10 @@ impl Store<'_> {
                     self.branch()
                 ),
             )
-            .help(command!("fsck"))
+            .help(match self.tip_or_none() {
+                Ok(None) => command!("init"),
+                _ => command!("fsck"),
+            })
         })?;
         let tip = self.tip_or_none()?;
         let readable = tip.clone().filter(|tip| self.is_readable(tip));

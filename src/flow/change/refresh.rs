@@ -14,6 +14,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
 use loopx_rules::op::{Event, RequirementBase};
 use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
 use loopx_spec::{Blocks, Delta, OpKind, fold};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -144,7 +145,10 @@ pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
                     state.stage
                 ),
             )
-            .help(command!("archive").note("(a conflict is resolved there, and `archive --continue` finishes)")));
+            .help(match state.stage {
+                Stage::Done => command!("archive").note("(a conflict is resolved there, and `archive --continue` finishes)"),
+                _ => command!("status"),
+            }));
         }
         if let Some(missing) = &facts.base_missing {
             return Err(missing.clone());
@@ -172,7 +176,11 @@ pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
                 Code::NothingMoved,
                 format!("nothing that the delta touches changed on {target} since its base"),
             )
-            .help(command!("change diff")));
+            .help(if delta.domains.is_empty() {
+                command!("status")
+            } else {
+                command!("change diff")
+            }));
         }
         let what = format!("refresh {} from {target}", counted(moved.len(), "base"));
         let refreshed = Refreshed {

@@ -23,6 +23,8 @@ pub fn typed(path: &str) -> String {
 
 /// The command that commits the files of a set-up, by their names as they are typed.
 pub fn commit_of(files: &[String]) -> Hint {
+    // From the top, wherever it is typed.
+    let files: Vec<String> = files.iter().map(|file| format!(":/{file}")).collect();
     let files = files.join(" ");
     format!("git add {files} && git commit -m 'Say what may land' -- {files}").into()
 }
