@@ -445,6 +445,7 @@ impl Backend for Files {
 
 /// Tells whether the environment names an author or a committer.
 fn is_told_apart() -> bool {
-    let is_set = |name: &&str| loopx_base::env::var_os(name).is_some();
-    PERSONS.iter().any(|name| is_set(&name))
+    PERSONS
+        .iter()
+        .any(|name| loopx_base::env::var_os(name).is_some())
 }
