@@ -201,7 +201,8 @@ pub(super) fn identity_unknown(said: &str) -> Failure {
 }
 
 /// Tells whether the `HEAD` file of a worktree, in one of git's own folders, names a branch. A file that is there and
-/// cannot be read answers nothing: a branch that moves under its worktree would be taken back by the next commit there.
+/// cannot be read for now answers nothing: a branch that moves under its worktree would be taken back by the next commit
+/// there. A worktree that this user may not read is somebody else's, and holds nobody up: git, too, passes it over.
 pub(super) fn is_on(head: &Path, branch_ref: &str) -> Result<bool> {
     match std::fs::read(head) {
         Ok(text) => {
@@ -213,10 +214,15 @@ pub(super) fn is_on(head: &Path, branch_ref: &str) -> Result<bool> {
     }
 }
 
-/// Tells whether a path could not be read because nothing is there.
+/// Tells whether a path could not be read because nothing is there for this user.
 pub(super) fn is_absent(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Found;
-    matches!(error.kind(), Found::NotFound | Found::NotADirectory)
+    let kinds = [
+        Found::NotFound,
+        Found::NotADirectory,
+        Found::PermissionDenied,
+    ];
+    kinds.contains(&error.kind())
 }
 
 #[cfg(test)]
