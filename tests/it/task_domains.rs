@@ -261,6 +261,7 @@ fn a_domain_that_stands_there_twice_holds_the_plan_and_one_command_makes_one_of_
 #[test]
 fn what_is_wrong_with_an_argument_leads_to_the_argument() {
     let s = planning(&[task("A", &[], Some(&["true"]))]);
+    s.loopx(&["save"]).ok();
     let before = tip(&s);
     for (line, code, said) in [
         (
