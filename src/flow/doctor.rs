@@ -446,6 +446,9 @@ fn ref_locks(store: &Store<'_>) -> Check {
     let names: Vec<String> = locks
         .into_iter()
         .map(|RefLock { name, left }| match left {
+            Left::ByUs if !name.starts_with("refs/") => {
+                format!("{name}.lock: a git loopx is landing something, or was killed")
+            }
             Left::ByUs => format!("{name}.lock: a git loopx is moving that ref, or was killed"),
             Left::ByNobody => format!("{name}.lock: left behind, no git is at work here"),
             Left::Unknown if !name.starts_with("refs/") => {
@@ -669,34 +672,60 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
     }
 }
 
+/// Files and locks that somebody left, and that still stand.
+struct Before {
+    files: Vec<String>,
+    locks: Vec<RefLock>,
+}
+
+/// Names what is gone by now. The lock of a landing that was finished is none: it is the index.
+fn tell_gone(ctx: &Context, store: &Store<'_>, before: &mut Before, fixed: &mut Fixed) {
+    let stays = left_over(&ctx.repo);
+    let held = store.ref_locks();
+    let files = std::mem::take(&mut before.files);
+    let (stay, gone): (Vec<_>, Vec<_>) = files.into_iter().partition(|one| stays.contains(one));
+    before.files = stay;
+    fixed.removed.extend(gone);
+    let is_held = |one: &RefLock| held.iter().any(|held| held.name == one.name);
+    let (stay, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut before.locks)
+        .into_iter()
+        .partition(is_held);
+    before.locks = stay;
+    let is_placed = |one: &RefLock| one.left == Left::ByUs && !one.name.starts_with("refs/");
+    let gone = gone.into_iter().filter(|one| !is_placed(one));
+    let names = gone.map(|one| format!("{}.lock", one.name));
+    fixed.removed.extend(names);
+}
+
 fn take_away(ctx: &Context, fixed: &mut Fixed) -> Result<()> {
     ctx.repo.compare_hashes();
     let store = ctx.store()?;
-    let before = left_over(&ctx.repo);
-    let locks = store.ref_locks();
+    let mut before = Before {
+        files: left_over(&ctx.repo),
+        locks: store.ref_locks(),
+    };
     let lock = store.lock()?;
     ctx.repo.clear_unfinished_packs();
     ctx.repo.clear_abandoned_objects();
-    ctx.repo.clear_abandoned_files();
     let cleared = store.clear_abandoned_ref_locks(&lock);
     // What holds these refs holds nothing else up.
     let swept = bundle::sweep(&ctx.repo);
-    let gone = &mut fixed.removed;
-    let stays = left_over(&ctx.repo);
-    gone.extend(before.into_iter().filter(|one| !stays.contains(one)));
-    let held = store.ref_locks();
-    let removed = locks.into_iter().filter(|one| !held.contains(one));
-    gone.extend(removed.map(|one| format!("{}.lock", one.name)));
+    tell_gone(ctx, &store, &mut before, fixed);
     cleared?;
     let shadow = store.shadow_ref();
     if ctx.repo.find_ref(&shadow).is_err() && ctx.repo.set_aside_broken_ref(&shadow)? {
-        gone.push(shadow);
+        fixed.removed.push(shadow);
         if store.read()?.is_some() {
             store.accept(&lock)?;
         }
     }
+    // A failure here keeps nobody from the rest.
+    let mut failed = None;
     if let Ok(Some(snapshot)) = store.read() {
-        gone.extend(leftover::remove(&ctx.repo, &snapshot)?);
+        match leftover::remove(&ctx.repo, &snapshot) {
+            Ok(gone) => fixed.removed.extend(gone),
+            Err(failure) => failed = Some(failure),
+        }
     }
     // What is left is a commit of somebody: without a name there is none. The branch may be damaged, too:
     // the checks say so.
@@ -709,6 +738,14 @@ fn take_away(ctx: &Context, fixed: &mut Fixed) -> Result<()> {
         };
         fixed.finished.extend(scope.finish().done());
     }
+    // Only now: a landing that was killed is finished with its files, and holds the index until then.
+    ctx.repo.clear_abandoned_files();
+    let cleared = store.clear_abandoned_ref_locks(&lock);
+    tell_gone(ctx, &store, &mut before, fixed);
+    cleared?;
     drop(ctx.repo.sync_ref(&store.branch_ref()));
-    swept.map(drop)
+    match failed {
+        Some(failure) => Err(failure),
+        None => swept.map(drop),
+    }
 }

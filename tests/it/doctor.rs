@@ -427,6 +427,42 @@ fn n2_each_lock_of_git_that_nobody_holds_is_a_problem_and_is_removed() {
 }
 
 #[test]
+fn w5_a_lock_of_another_program_is_no_lock_of_git() {
+    let s = started();
+    let lock = s.path().join(".git/tool.lock");
+    let file = fs::File::create(&lock).expect("a lock");
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    file.set_modified(hour_ago).expect("an older file");
+    assert_eq!(row(&s, "ref_locks")["level"], "fine");
+    s.loopx(&["doctor", "--fix"]).ok();
+    assert!(lock.exists());
+}
+
+#[test]
+fn w5_a_lock_under_which_git_works_in_another_worktree_stays() {
+    let s = started();
+    let linked = s.root().join("linked");
+    let path = linked.to_str().expect("UTF-8");
+    s.git(&["worktree", "add", "--quiet", "--detach", path])
+        .ok();
+    let lock = s.path().join(".git/worktrees/linked/index.lock");
+    let file = fs::File::create(&lock).expect("a lock");
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    file.set_modified(hour_ago).expect("an older file");
+    let mut git = std::process::Command::new("git")
+        .args(["cat-file", "--batch"])
+        .current_dir(&linked)
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("a git");
+    assert_eq!(row(&s, "ref_locks")["level"], "note");
+    drop(s.loopx(&["doctor", "--fix"]));
+    assert!(lock.exists());
+    drop(git.stdin.take());
+    git.wait().expect("its end");
+}
+
+#[test]
 fn a_setting_that_says_nothing_is_a_problem() {
     let s = started();
     assert_eq!(row(&s, "settings")["level"], "fine");

@@ -388,6 +388,30 @@ fn q2_a_landing_that_a_later_commit_took_back_is_not_called_finished() {
     settled(&s);
 }
 
+#[test]
+fn w1_the_index_of_a_killed_landing_stays_held_until_it_is_in_its_place() {
+    let (s, record) = drafted();
+    let call = s.call(LOOPX).args(&["adr", "promote"]);
+    let out = call.env("LOOPX_FAILPOINT", "target-moved").run();
+    assert_eq!(out.code, None, "{out}");
+    let lock = s.path().join(".git/index.lock");
+    let ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    let file = std::fs::File::options().write(true).open(&lock);
+    file.and_then(|file| file.set_modified(ago)).expect("older");
+    let fix = s.call(LOOPX).args(&["doctor", "--fix"]);
+    let out = failing(fix, "worktree-written:1+");
+    assert!(!out.stdout.contains("removed index.lock"), "{out}");
+    if lock.exists() {
+        s.git(&["commit", "--quiet", "--allow-empty", "-m", "x"])
+            .fails_with(128);
+    }
+    s.loopx(&["doctor", "--fix"]).ok();
+    assert!(!lock.exists());
+    a_commit_keeps(&s, record);
+    assert!(s.read(record).contains("Keep it"));
+    settled(&s);
+}
+
 /// A session with a point, and a commit behind it.
 fn pointed() -> Sandbox {
     let s = Sandbox::new();

@@ -8,7 +8,7 @@ use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::id::Oid;
 use loopx_git::processes::git_is_at_work;
-use loopx_git::{Repo, unwritable};
+use loopx_git::{Repo, TEMPORARY, unwritable};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -140,10 +140,12 @@ pub(super) fn clear_abandoned(repo: &Repo) -> Result<()> {
 /// The lock files of refs and of git's own files that stand here.
 pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
     let common_dir = &repo.common_dir();
+    let tops = worktrees(common_dir);
     let near: Vec<&Path> = repo
         .work_dir()
         .into_iter()
         .chain([common_dir.as_path()])
+        .chain(tops.iter().map(PathBuf::as_path))
         .collect();
     let notes = std::fs::read(file(common_dir)).unwrap_or_default();
     let notes = noted(&notes);
@@ -176,7 +178,11 @@ pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
     for name in files_of_git(common_dir) {
         let path = ref_lock(common_dir, &name);
         if path.is_file() {
-            let left = left(&path, &near);
+            let left = if is_for_a_landing(&path) {
+                Left::ByUs
+            } else {
+                left(&path, &near)
+            };
             found.push(RefLock { name, left });
         }
     }
@@ -197,7 +203,54 @@ fn left(path: &Path, near: &[&Path]) -> Left {
     }
 }
 
-/// Names of git's own files that have locks, of all worktrees, below the common git dir: each that stands beside `HEAD`, and
+/// Tells whether a lock has the content of a temporary file of ours beside it: the index of a landing that is at work, or
+/// was killed. Whoever took that lock away would let the next commit take the landing back.
+fn is_for_a_landing(lock: &Path) -> bool {
+    if lock.file_name() != Some("index.lock".as_ref()) {
+        return false;
+    }
+    let entries = lock.parent().map(std::fs::read_dir);
+    let mut entries = entries.into_iter().flatten().flatten().flatten();
+    entries.any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_ours = name.starts_with(TEMPORARY) && !name.contains(".lock");
+        let size = |path: &Path| std::fs::metadata(path).map(|meta| meta.len()).ok();
+        is_ours
+            && size(&entry.path()) == size(lock)
+            && matches!((std::fs::read(entry.path()), std::fs::read(lock)), (Ok(a), Ok(b)) if a == b)
+    })
+}
+
+/// Tops of the linked worktrees, and of the main one, where there are some: a git at work in any of them may hold a lock.
+fn worktrees(common_dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(common_dir.join("worktrees"));
+    let linked = entries.into_iter().flatten().flatten().filter_map(|entry| {
+        let named = std::fs::read_to_string(entry.path().join("gitdir")).ok()?;
+        let dot_git = entry.path().join(named.trim_end_matches(['\n', '\r']));
+        dot_git.parent().map(Path::to_path_buf)
+    });
+    let is_within = common_dir.file_name() == Some(".git".as_ref());
+    let main = common_dir.parent().filter(|_| is_within);
+    linked.chain(main.map(Path::to_path_buf)).collect()
+}
+
+/// Files beside `HEAD` whose locks git makes, besides those with a name like `FETCH_HEAD`.
+const OF_GIT: [&str; 6] = [
+    "config",
+    "config.worktree",
+    "gc.pid",
+    "index",
+    "packed-refs",
+    "shallow",
+];
+
+/// Tells whether git makes a lock for a file of this name beside `HEAD`. Other programs keep files there, too.
+fn is_of_git(name: &str) -> bool {
+    let is_pseudo = |c: char| c.is_ascii_uppercase() || c == '_';
+    OF_GIT.contains(&name) || !name.is_empty() && name.chars().all(is_pseudo)
+}
+
+/// Names of git's own files that have locks, of all worktrees, below the common git dir: those that stand beside `HEAD`, and
 /// the list of tables that keep refs. A git that we had started and that was killed with us leaves their locks.
 fn files_of_git(common_dir: &Path) -> Vec<String> {
     let names = |below: &str| {
@@ -209,6 +262,7 @@ fn files_of_git(common_dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for folder in [String::new()].into_iter().chain(linked) {
         let locks = names(&folder).filter_map(|name| Some(name.strip_suffix(".lock")?.to_owned()));
+        let locks = locks.filter(|name| is_of_git(name));
         let tables = "reftable/tables.list".to_owned();
         found.extend(locks.chain([tables]).map(|name| format!("{folder}{name}")));
     }
