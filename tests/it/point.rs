@@ -365,6 +365,24 @@ fn q28_files_that_no_room_is_for_are_put_back_as_they_were() {
 }
 
 #[test]
+fn w3_w4_a_step_that_git_refused_before_it_wrote_changes_no_file_that_git_overlooks() {
+    let s = gone_on();
+    s.loopx(&["point", "add", "one"]).ok();
+    s.commit_file("local.cfg", "port=1\n", "Config").ok();
+    s.commit_file("doc/a", "a\n", "Doc").ok();
+    s.git(&["update-index", "--skip-worktree", "doc/a"]).ok();
+    std::fs::remove_file(s.path().join("doc/a")).expect("removed");
+    s.git(&["update-index", "--assume-unchanged", "local.cfg"])
+        .ok();
+    s.write("local.cfg", "port=7777 # mine\n");
+    s.write(".git/index.lock", "");
+    let out = s.loopx(&["point", "back", "one"]).fails_with(1);
+    assert!(!out.stderr.contains("not as before"), "{out}");
+    assert_eq!(s.read("local.cfg"), "port=7777 # mine\n");
+    assert!(!s.exists("doc/a"));
+}
+
+#[test]
 fn what_a_hook_refuses_leaves_the_code_as_it_was() {
     let s = gone_on();
     let hook = "#!/bin/sh\necho mine >code.txt\nexit 1\n";

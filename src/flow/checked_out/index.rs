@@ -48,10 +48,10 @@ impl Names {
 }
 
 /// The marks by which a file is known to be the same one, with the same content.
-pub(super) type Stamp = (u64, u64, u64, i64, i64, i64, i64);
+pub(crate) type Stamp = (u64, u64, u64, i64, i64, i64, i64);
 
 /// Nothing where there is no file.
-pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
     let meta = fs::symlink_metadata(path).ok()?;
     Some((
         meta.dev(),

@@ -4,6 +4,7 @@
 mod index;
 mod prepared;
 
+pub(crate) use index::{Stamp, stamp};
 pub(crate) use prepared::Prepared;
 
 use super::context::Context;

@@ -1,6 +1,7 @@
 //! The way of the code back to a point: what would be lost on it, and the commit with the tree of then. Git writes the
 //! files and makes the commit, so that its filters and hooks do what they do at every other commit.
 
+use super::super::checked_out::{Stamp, stamp};
 use super::super::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
@@ -73,18 +74,36 @@ fn unknown_below(repo: &Repo, top: &Path, tree: &Oid, folder: &str) -> Result<Op
     Ok(None)
 }
 
-/// Puts back the files that git wrote before it could write no more: git leaves them torn, and the index as it was. Gives
-/// the files for which there is no room, either.
-fn put_back(ctx: &Context, top: &Path, (from, to): (&Oid, &Oid)) -> Result<Vec<String>> {
+/// File that a step changes, as it stood before git wrote anything.
+struct Before {
+    path: String,
+    is_new: bool,
+    stamp: Option<Stamp>,
+}
+
+/// Looks at the files that differ between two trees.
+fn look_at(ctx: &Context, top: &Path, (from, to): (&Oid, &Oid)) -> Result<Vec<Before>> {
+    let changes = ctx.repo.changes(Some(from), to)?.into_iter();
+    let seen = changes.map(|change| Before {
+        stamp: stamp(&top.join(&change.path)),
+        is_new: change.old.is_none(),
+        path: change.path,
+    });
+    Ok(seen.collect())
+}
+
+/// Puts back the files that git wrote before it could write no more: git leaves them torn, and the index as it was. A file
+/// that stands as it stood before is nothing that git wrote. Gives the files for which there is no room, either.
+fn put_back(top: &Path, before: Vec<Before>, (from, to): (&Oid, &Oid)) -> Result<Vec<String>> {
     let mut kept = Vec::new();
-    for change in ctx.repo.changes(Some(from), to)? {
-        if !is_written(top, &change.path, to)? {
+    for file in before {
+        if stamp(&top.join(&file.path)) == file.stamp || !is_written(top, &file.path, to)? {
             continue;
         }
-        if change.old.is_some() {
-            kept.push(change.path);
-        } else if fs::remove_file(top.join(&change.path)).is_ok() {
-            let above = Path::new(&change.path).ancestors().skip(1);
+        if !file.is_new {
+            kept.push(file.path);
+        } else if fs::remove_file(top.join(&file.path)).is_ok() {
+            let above = Path::new(&file.path).ancestors().skip(1);
             let folders = above.filter(|folder| !folder.as_os_str().is_empty());
             // Folders that hold nothing now were made for the file.
             for folder in folders {
@@ -126,7 +145,7 @@ fn put_back(ctx: &Context, top: &Path, (from, to): (&Oid, &Oid)) -> Result<Vec<S
 /// Tells whether a file is as git leaves it on the way to a tree: absent, or as much of the new text as there was room for.
 fn is_written(top: &Path, path: &str, to: &Oid) -> Result<bool> {
     match on_disk(&top.join(path)) {
-        Some(bytes) => Ok(text_in(top, path, to)?.is_none_or(|new| new.starts_with(&bytes))),
+        Some(bytes) => Ok(text_in(top, path, to)?.is_some_and(|new| new.starts_with(&bytes))),
         None => Ok(true),
     }
 }
@@ -178,9 +197,10 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
     let before = ctx.repo.head()?.commit;
     // Times of files that were only touched say nothing of their content.
     drop(git(&["update-index", "-q", "--refresh"])?);
+    let files = look_at(ctx, top, (from, to))?;
     let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
     if !read.ended.success() {
-        let left = put_back(ctx, top, (from, to))?;
+        let left = put_back(top, files, (from, to))?;
         drop(git(&["update-index", "-q", "--refresh"])?);
         let failure = refused(&read);
         return Err(match left.as_slice() {
