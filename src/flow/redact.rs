@@ -118,6 +118,7 @@ pub(crate) fn redact(ctx: &Context, request: &Request) -> Result<Report> {
         store.replace(&opening.lock, &report.before, &report.tip)?;
         let what = ("git loopx redact", &report.tip);
         follow(&opening.scope(ctx), what, Some(&report.before));
+        store.drop_disposable();
         report.files = files(&ctx.repo, &texts);
     }
     report.refs = refs(&ctx.repo, &store, &made)?;
@@ -349,13 +350,12 @@ fn forget(repo: &Repo, store: &Store<'_>) -> Vec<String> {
     ]
 }
 
-/// Files of this worktree's sessions that have one of the texts.
+/// Files of this worktree's sessions, and of this program in the git dir, that have one of the texts.
 fn files(repo: &Repo, texts: &Texts) -> Vec<String> {
-    let Some(top) = repo.work_dir() else {
-        return Vec::new();
-    };
+    let top = repo.work_dir().unwrap_or(Path::new(""));
     let mut found = Vec::new();
-    let mut folders = vec![top.join(FOLDER)];
+    let mut folders = vec![repo.common_dir().join("loopx")];
+    folders.extend(repo.work_dir().map(|top| top.join(FOLDER)));
     while let Some(folder) = folders.pop() {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         for entry in entries {

@@ -145,6 +145,39 @@ fn a_secret_goes_out_of_all_that_was_not_pushed_and_nothing_else_does() {
 }
 
 #[test]
+fn w9_nothing_that_is_kept_beside_the_records_has_the_text_after_it() {
+    let s = crate::support::session::started("");
+    let text = "topsecret7777";
+    for number in 0..36 {
+        s.loopx(&["note", &format!("note {number}")]).ok();
+    }
+    s.loopx(&["note", "--ask", &format!("Is {text} right?")])
+        .ok();
+    s.loopx(&["status"]).ok();
+    let kept = || {
+        let mut found = Vec::new();
+        let mut folders = vec![s.path().join(".git/loopx")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if String::from_utf8_lossy(&std::fs::read(&path).expect("a file"))
+                    .contains(text)
+                {
+                    found.push(path);
+                }
+            }
+        }
+        found
+    };
+    assert!(!kept().is_empty(), "the file of questions has it");
+    let call = s.call(LOOPX).args(&["redact", "--text-from", "-"]);
+    call.stdin(text).run().ok();
+    assert_eq!(kept(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
 fn approvals_stand_and_code_that_names_old_states_is_as_good_as_before() {
     let s = started("");
     put(&s, "spec.md", &format!("{READY_SPEC}- {}\n", token()));

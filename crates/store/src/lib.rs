@@ -99,6 +99,16 @@ pub const FORMAT: &str = "2";
 /// Formats that are read. A commit on top of them is written in the present format.
 const EARLIER: [&str; 1] = ["1"];
 
+/// Names below the git dir's `loopx` of what is kept beside the records to read less of them.
+const DISPOSABLE: [&str; 6] = [
+    "issue-cache",
+    "issue-links",
+    "journal-cache",
+    "list-cache.json",
+    "questions-known.json",
+    "signatures-known",
+];
+
 /// Command that checks out something else than the branch of sessions: `-` is no branch where that was the first.
 pub const LEAVE: &str =
     "git switch -  (in that worktree; where it had no branch before: git switch --detach)";
@@ -249,6 +259,16 @@ impl<'r> Store<'r> {
     /// The lock files of refs that stand here.
     pub fn ref_locks(&self) -> Vec<RefLock> {
         lock::ref_locks(self.repo)
+    }
+
+    /// Takes away what this program keeps beside the records to read less of them: all of it is made again when it is
+    /// missed.
+    pub fn drop_disposable(&self) {
+        let folder = self.repo.common_dir().join("loopx");
+        for name in DISPOSABLE {
+            let path = folder.join(name);
+            drop(std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path)));
+        }
     }
 
     /// Takes away lock files of refs that nobody holds any more.
