@@ -307,6 +307,16 @@ fn d08_the_name_of_a_record_that_moves_has_its_own_number() {
 const NYGARD: &str = "# Use X\n\n## Status\n\nAccepted\n\n## Context\n\nc\n\n## Decision\n\nd\n\n## Consequences\n\ne\n";
 
 #[test]
+fn w10_a_command_that_is_printed_runs_nothing_that_a_file_name_says() {
+    for file in ["docs/adr/it's.md", "docs/adr/a'$(touch pwned)'.md"] {
+        let s = repo(&[(file, NYGARD)]);
+        adr(&s, &["check"]).fails_with(1);
+        led(&s, file);
+        assert!(!s.exists("pwned"));
+    }
+}
+
+#[test]
 fn q6_a_record_in_any_place_and_under_any_name_is_a_finding_until_it_is_read() {
     for (file, id) in [
         ("docs/adr/0001-use-x/README.md", "record_unread"),

@@ -110,7 +110,10 @@ fn unread(folder: &Folder<'_>, notes: &mut Notes<'_>) {
             "it reads like a record, and its name begins with neither a number nor a date"
         };
         let fix = if dir == folder.path && is_record(name) {
-            format!("git rm --cached '{path}'  (and put the file in its place)")
+            format!(
+                "git rm --cached {}  (and put the file in its place)",
+                quoted(path)
+            )
         } else {
             moved(folder, path, &mut taken)
         };
@@ -133,9 +136,15 @@ fn moved(folder: &Folder<'_>, path: &str, taken: &mut BTreeSet<String>) -> Strin
     if number.is_some() && taken.iter().any(|file| number_of(file) == number) {
         wanted = format!("{free:04}-{}.md", slug_of(&wanted));
     }
-    let fix = format!("{} '{path}' '{}/{wanted}'", folder.mover(path), folder.path);
+    let place = quoted(&format!("{}/{wanted}", folder.path));
+    let fix = format!("{} {} {place}", folder.mover(path), quoted(path));
     taken.insert(wanted);
     fix
+}
+
+/// A path as a word of a command line: whoever pastes the line runs nothing that a name says.
+fn quoted(path: &str) -> String {
+    format!("'{}'", path.replace('\'', "'\\''"))
 }
 
 /// Records of another folder: the policy names that folder, or the records come here.
@@ -162,7 +171,7 @@ fn elsewhere(
             .iter()
             .map(|one| moved(folder, one, taken))
             .collect();
-        format!("mkdir -p '{own}' && {}", all.join(" && "))
+        format!("mkdir -p {} && {}", quoted(own), all.join(" && "))
     } else {
         format!("in loopx.toml, below [paths]: adr = \"{dir}\"  (and commit loopx.toml)")
     };
@@ -178,6 +187,11 @@ fn elsewhere(
 
 impl Folder<'_> {
     /// The command that moves a file.
+    /// Path of a record, as a word of a command line.
+    fn place(&self, record: &Record) -> String {
+        quoted(&format!("{}/{}", self.path, record.file))
+    }
+
     fn mover(&self, path: &str) -> &'static str {
         if (self.committed)(path) {
             "git mv"
@@ -291,8 +305,8 @@ fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
             "the body of an accepted record changed: only status and links may",
             hint![
                 format!(
-                    "git checkout -- '{}/{}', or write a new one: ",
-                    folder.path, record.file
+                    "git checkout -- {}, or write a new one: ",
+                    folder.place(record)
                 ),
                 command!("adr new TITLE --supersedes {}", record.word())
             ],
@@ -306,8 +320,9 @@ fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
                 folder.thawed[&record.file]
             ),
             format!(
-                "git checkout {} -- '{}/{}'",
-                folder.thawed[&record.file], folder.path, record.file
+                "git checkout {} -- {}",
+                folder.thawed[&record.file],
+                folder.place(record)
             ),
         ),
         None if record.status == Some(Status::Accepted) && !record.is_draft() => notes.add(
@@ -535,7 +550,7 @@ fn ids(folder: &Folder<'_>, notes: &mut Notes<'_>) {
     for records in by_id.values() {
         for record in records.iter().skip(1) {
             let (severity, fix) = if record.is_draft() {
-                let fix = format!("promoted already: git rm '{}/{}'", folder.path, record.file);
+                let fix = format!("promoted already: git rm {}", folder.place(record));
                 (Severity::Warning, fix)
             } else {
                 (Severity::Error, "remove one of the two".to_owned())
