@@ -209,13 +209,13 @@ pub(super) fn is_on(head: &Path, branch_ref: &str) -> Result<bool> {
             let named = text.strip_prefix(b"ref: ");
             Ok(named.is_some_and(|name| name.trim_ascii() == branch_ref.as_bytes()))
         }
-        Err(error) if is_absent(&error) => Ok(false),
+        Err(error) if is_out_of_reach(&error) => Ok(false),
         Err(error) => Err(super::unreadable(head, &error)),
     }
 }
 
 /// Tells whether a path could not be read because nothing is there for this user.
-pub(super) fn is_absent(error: &std::io::Error) -> bool {
+pub(super) fn is_out_of_reach(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as Found;
     let kinds = [
         Found::NotFound,

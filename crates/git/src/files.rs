@@ -1,6 +1,6 @@
 //! Refs, HEAD, configuration and index through libgit2: the repositories that it reads as git does.
 
-use super::backend::{Backend, Git, identity_unknown, is_absent, is_on};
+use super::backend::{Backend, Git, identity_unknown, is_on, is_out_of_reach};
 use super::config_env::{EnvConfig, canonical};
 use super::dates;
 use super::failed;
@@ -320,7 +320,7 @@ impl Backend for Files {
         let folder = common.join("worktrees");
         let entries = match std::fs::read_dir(&folder) {
             Ok(entries) => entries,
-            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) if is_out_of_reach(&error) => return Ok(None),
             Err(error) => return Err(super::unreadable(&folder, &error)),
         };
         for entry in entries {
@@ -329,7 +329,7 @@ impl Backend for Files {
                 // `gitdir` names the worktree's `.git` file, absolute or relative to the entry.
                 let named = entry.path().join("gitdir");
                 let dot_git = match std::fs::read_to_string(&named) {
-                    Err(error) if !is_absent(&error) => {
+                    Err(error) if !is_out_of_reach(&error) => {
                         return Err(super::unreadable(&named, &error));
                     }
                     read => read.unwrap_or_default(),

@@ -1,5 +1,5 @@
 //! The index of a worktree as it is to be: made beside its place, and held as git's own `index.lock` until it gets there.
-//! Whoever holds that lock keeps every other git from a commit, and a rename needs no room.
+//! A git without that lock makes no commit, and a rename needs no room.
 
 use super::{Checkout, PAUSE, TRIES};
 use loopx_base::failpoint::fail;
