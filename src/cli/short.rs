@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn v1_what_the_short_way_reads_the_whole_parser_reads_so_too() {
+    fn what_the_short_way_reads_the_whole_parser_reads_so_too() {
         let commands = [
             "status",
             "st",
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn v1_the_version_is_said_the_same_both_ways() {
+    fn the_version_is_said_the_same_both_ways() {
         for word in ["--version", "-V"] {
             let args = [OsString::from("git-loopx"), OsString::from(word)];
             let whole = Cli::try_parse_from(&args)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn v1_each_example_of_the_help_reads_the_same_both_ways() {
+    fn each_example_of_the_help_reads_the_same_both_ways() {
         let mut read = 0;
         for line in include_str!("../cmd/help/examples.txt").lines() {
             let Some(words) = shlex::split(line) else {

@@ -152,7 +152,7 @@ fn m4_where_two_approve_a_plan_the_reason_of_the_first_holds_for_the_second() {
 
 /// A12: the way out of a review for a scenario that no slice names goes through the file that names it, and back.
 #[test]
-fn a12_what_the_review_would_be_sent_back_for_leads_before_the_plan_is_reviewed() {
+fn what_the_review_would_be_sent_back_for_leads_before_the_plan_is_reviewed() {
     let s = unserved(None);
     let slices = crate::support::changes::slices(&adding("Apples"));
     let (id, mut typed) = ("one", Vec::new());

@@ -192,7 +192,7 @@ fn work_that_was_begun_too_early_is_named_by_fsck_on_the_server_and_by_no_verify
 
 /// 10: an attempt that nobody could have made takes others along where the list says so, and is named like other results.
 #[test]
-fn f10_an_attempt_that_failed_before_its_turn_counts_and_is_named() {
+fn an_attempt_that_failed_before_its_turn_counts_and_is_named() {
     let all = world_of(&[
         task("A", &[], None),
         with(
@@ -239,7 +239,7 @@ fn f10_an_attempt_that_failed_before_its_turn_counts_and_is_named() {
 
 /// 15: what the list calls failed is refused as failed, and the refusal leads on.
 #[test]
-fn f15_a_step_that_a_record_without_weight_bars_is_refused_by_what_the_list_says() {
+fn a_step_that_a_record_without_weight_bars_is_refused_by_what_the_list_says() {
     let all = world_of(&[task("A", &[], Some(&["true"]))]);
     complete_by_hand(&all, "A");
     assert_eq!(status_of(&all, "A"), "failed");

@@ -69,7 +69,7 @@ fn stored(s: &Sandbox, path: &str) -> Vec<u8> {
 }
 
 #[test]
-fn t5_an_import_whose_specs_cannot_be_written_imports_nothing() {
+fn an_import_whose_specs_cannot_be_written_imports_nothing() {
     let s = tree();
     let tip = s.git(&["rev-parse", "loopx"]).line();
     s.call(LOOPX)

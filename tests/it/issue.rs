@@ -203,7 +203,7 @@ fn an_issue_is_put_off_until_its_day() {
 }
 
 #[test]
-fn f20_the_parts_of_a_whole_that_is_put_off_are_put_off_too() {
+fn the_parts_of_a_whole_that_is_put_off_are_put_off_too() {
     let s = backlog();
     let epic = create(&s, &["Epic", "--kind", "epic", "--defer", "2999-01-01"]);
     let part = create(&s, &["Part", "--parent", &epic, "--defer", "2998-01-01"]);

@@ -623,7 +623,7 @@ fn a_claim_at_the_remote_that_cannot_be_taken_in_here_leads_to_the_sync_that_doe
 }
 
 #[test]
-fn f28_m11_a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_pushed() {
+fn a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_pushed() {
     let all = clones(2);
     let id = create(&all, 0, &["One"]);
     everybody(&all, 2);
@@ -644,7 +644,7 @@ fn f28_m11_a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_
 }
 
 #[test]
-fn f3_a_sync_names_an_issue_that_ended_apart_from_a_new_part() {
+fn a_sync_names_an_issue_that_ended_apart_from_a_new_part() {
     let all = clones(2);
     let epic = create(&all, 0, &["Epic", "--kind", "epic"]);
     everybody(&all, 2);

@@ -311,7 +311,7 @@ fn m5_a_history_that_ends_too_early_takes_down_no_condition_that_is_found_before
 
 /// Conditions of one branch are looked at together, and each is judged on its own.
 #[test]
-fn f33_each_of_many_conditions_holds_by_itself() {
+fn each_of_many_conditions_holds_by_itself() {
     let s = backlog();
     s.git(&["tag", "first"]).ok();
     s.commit_file("docs/a.md", "a\n", "a").ok();

@@ -452,7 +452,7 @@ fn a_sync_says_who_took_too_many_apart_and_loses_none() {
 }
 
 #[test]
-fn f35_a_person_of_two_addresses_has_one_limit() {
+fn a_person_of_two_addresses_has_one_limit() {
     for (name, email) in [
         ("Somebody", "ADA@Example.org"),
         ("Ada Example", "ada@home.example"),

@@ -359,7 +359,7 @@ fn m3_between_two_commits_their_order_on_the_branch_decides_and_no_clock() {
 }
 
 #[test]
-fn f20_what_changed_since_a_commit_goes_by_its_place_and_not_by_clocks() {
+fn what_changed_since_a_commit_goes_by_its_place_and_not_by_clocks() {
     let s = backlog();
     let known = id_of(&on(&s, 5, &["issue", "create", "Known"]));
     let commit = s.git(&["rev-parse", "loopx"]).line();

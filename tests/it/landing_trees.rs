@@ -42,7 +42,7 @@ fn malformed(s: &Sandbox, commit: &str, code: &str, what: &str) {
 }
 
 #[test]
-fn h1_a_name_that_is_there_twice_lands_nothing() {
+fn a_name_that_is_there_twice_lands_nothing() {
     let s = done();
     let evil = blob(&s, "evil\n");
     let good = blob(&s, "good\n");
@@ -107,7 +107,7 @@ fn h1_a_name_that_is_there_twice_lands_nothing() {
 }
 
 #[test]
-fn h2_names_and_modes_that_no_clone_checks_out_do_not_land_as_documents() {
+fn names_and_modes_that_no_clone_checks_out_do_not_land_as_documents() {
     let s = done();
     let file = blob(&s, "text\n");
     let folder = raw_tree(&s, &[row("100644", b"x", &file)]);
@@ -161,7 +161,7 @@ fn h2_names_and_modes_that_no_clone_checks_out_do_not_land_as_documents() {
 }
 
 #[test]
-fn h2_commits_that_git_does_not_write_do_not_land() {
+fn commits_that_git_does_not_write_do_not_land() {
     let s = done();
     let tree = rev(&s, "demo^{tree}");
     let main = rev(&s, "main");
@@ -187,7 +187,7 @@ fn h2_commits_that_git_does_not_write_do_not_land() {
 
 /// A tree that git itself writes is reviewed and lands, however odd.
 #[test]
-fn h2_links_submodules_and_odd_names_land_with_a_review() {
+fn links_submodules_and_odd_names_land_with_a_review() {
     let s = finished();
     crate::support::landing::serve(&s);
     s.git(&["switch", "--quiet", "main"]).ok();
@@ -215,7 +215,7 @@ fn h2_links_submodules_and_odd_names_land_with_a_review() {
 
 /// The branch of a session is judged as strictly, where nothing protects it.
 #[test]
-fn h2_a_bound_branch_takes_no_such_tree_either() {
+fn a_bound_branch_takes_no_such_tree_either() {
     let s = Sandbox::new();
     begin(&s, "");
     crate::support::landing::serve(&s);
@@ -229,7 +229,7 @@ fn h2_a_bound_branch_takes_no_such_tree_either() {
 }
 
 #[test]
-fn h8_files_of_agents_are_guarded_in_any_folder_and_spelling() {
+fn files_of_agents_are_guarded_in_any_folder_and_spelling() {
     let s = done();
     let file = blob(&s, "text\n");
     let folder = raw_tree(&s, &[row("100644", b"settings.md", &file)]);

@@ -40,7 +40,7 @@ fn fill(s: &Sandbox) {
 }
 
 #[test]
-fn h1_two_sessions_of_one_request_have_two_names() {
+fn two_sessions_of_one_request_have_two_names() {
     let s = Sandbox::with_spec();
     let request = "Implement: add JWT refresh tokens to the API gateway";
     let start = |branch: &str| {
@@ -61,7 +61,7 @@ fn h1_two_sessions_of_one_request_have_two_names() {
 }
 
 #[test]
-fn h4_words_of_a_request_are_no_flags_and_it_stays_byte_for_byte() {
+fn words_of_a_request_are_no_flags_and_it_stays_byte_for_byte() {
     let request = "refactor auto-yaml loader for pre-existing files";
     let s = outlined(request);
     assert_eq!(s.loopx(&["cat", "intent.md"]).ok(), format!("{request}\n"));
@@ -77,7 +77,7 @@ fn h4_words_of_a_request_are_no_flags_and_it_stays_byte_for_byte() {
 }
 
 #[test]
-fn h2_and_h5_somebody_says_how_large_it_is_and_what_is_looked_at() {
+fn somebody_says_how_large_it_is_and_what_is_looked_at() {
     let s = outlined("rename a constant");
     let outline = shown(&s);
     assert_eq!(
@@ -131,7 +131,7 @@ fn h2_and_h5_somebody_says_how_large_it_is_and_what_is_looked_at() {
 }
 
 #[test]
-fn h5_a_note_on_an_angle_is_held_against_the_code_and_stale_beside_other_code() {
+fn a_note_on_an_angle_is_held_against_the_code_and_stale_beside_other_code() {
     let s = outlined("mend src/demo.txt");
     let note = "- src/demo.txt:1 (high): what is said\n- src/gone.rs (low): was here\n";
     let call = s
@@ -183,7 +183,7 @@ fn h5_a_note_on_an_angle_is_held_against_the_code_and_stale_beside_other_code() 
 
 /// A3, N10: whoever is asked sees the question where they look, and before they give their word.
 #[test]
-fn a3_a_question_stands_in_status_until_it_is_answered_and_an_approval_says_that_it_is_open() {
+fn a_question_stands_in_status_until_it_is_answered_and_an_approval_says_that_it_is_open() {
     let s = planning(&[task("A", &[], Some(&["true"]))]);
     s.loopx(&["note", "--ask", "Which port?"]).ok();
     let status = s.loopx(&["status"]);
@@ -219,7 +219,7 @@ fn a3_a_question_stands_in_status_until_it_is_answered_and_an_approval_says_that
 
 /// A4: what comes next after the plan was shown is a step, and no look at where it stands.
 #[test]
-fn a4_plan_show_leads_where_next_does() {
+fn plan_show_leads_where_next_does() {
     let s = planning(&[task("A", &[], Some(&["true"]))]);
     let next = s.loopx(&["next"]).line();
     s.loopx(&["plan", "--show"]).says(&format!("next: {next}"));
@@ -227,7 +227,7 @@ fn a4_plan_show_leads_where_next_does() {
 
 /// A12: a scenario that no task names is met in the plan, and not when the archive asks for it.
 #[test]
-fn a12_next_leads_to_a_task_for_each_scenario_before_the_plan_is_approved() {
+fn next_leads_to_a_task_for_each_scenario_before_the_plan_is_approved() {
     let mut one = task("A", &[], Some(&["true"]));
     one["scenarios"] = json!(["demo/Apples/Asked"]);
     let s = planning(&[one]);
@@ -277,7 +277,7 @@ fn at_most_four_questions_are_open_in_one_round() {
 }
 
 #[test]
-fn h7_the_header_of_the_plan_follows_the_tasks_and_the_rest_is_its_writers() {
+fn the_header_of_the_plan_follows_the_tasks_and_the_rest_is_its_writers() {
     let s = outlined("rename a constant");
     fill(&s);
     let written = s.read(file("plan.md"));
@@ -402,7 +402,7 @@ fn clones_that_add_tasks_apart_have_no_conflict_in_the_header() {
 }
 
 #[test]
-fn h8_allow_modify_at_most_three_times_or_cancel() {
+fn allow_modify_at_most_three_times_or_cancel() {
     let s = planning(&[task("T-1", &[], Some(&["true"]))]);
     // Allow: the approval, with who gave it.
     s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();

@@ -441,7 +441,7 @@ when = { has = ["NOTES.md"] }
 
 /// A gate of one's own takes no other gate away: what changes is what has its id.
 #[test]
-fn g14_a_gate_of_an_own_pipeline_stands_behind_those_of_what_it_extends() {
+fn a_gate_of_an_own_pipeline_stands_behind_those_of_what_it_extends() {
     let s = Sandbox::new();
     s.write(
         "loopx/pipelines/ours.toml",

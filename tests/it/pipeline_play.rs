@@ -264,7 +264,7 @@ fn a_pipeline_where_all_is_well_has_no_task_more() {
 
 /// Task-chains 7: a chain goes on with the next milestone, through all of its stages and gates.
 #[test]
-fn g6_a_chain_with_a_second_milestone_goes_through_its_stages_once_more_and_ends() {
+fn a_chain_with_a_second_milestone_goes_through_its_stages_once_more_and_ends() {
     let play = Play::of("chain");
     let mut judged = Vec::new();
     play.play(|id, gate| {

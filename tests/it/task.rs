@@ -142,7 +142,7 @@ fn what_is_claimed_or_failed_holds_the_gate_and_a_run_alone_still_opens_it() {
 }
 
 #[test]
-fn e1_a_task_that_failed_as_often_as_it_may_waits_for_a_person() {
+fn a_task_that_failed_as_often_as_it_may_waits_for_a_person() {
     let s = building(&[
         task("T-1", &[], Some(&["true"])),
         task("T-2", &["T-1"], Some(&["true"])),

@@ -88,7 +88,7 @@ fn tasks_are_written_by_commands_and_every_other_byte_stays() {
 }
 
 #[test]
-fn g14_a_goal_what_is_read_and_the_words_of_a_skill_are_written_by_options() {
+fn a_goal_what_is_read_and_the_words_of_a_skill_are_written_by_options() {
     let s = planning();
     words(&s, "task add Fast --kind goal --id G").ok();
     words(&s, "task check").says("expected what holds when the goal is met");

@@ -45,7 +45,7 @@ fn decide(s: &Sandbox, args: &[&str]) -> Value {
 const FROM: &[&str] = &["--from", "verdict.md"];
 
 #[test]
-fn g1_a_verdict_that_names_goals_that_are_not_met_is_a_fix_and_the_repair_names_them() {
+fn a_verdict_that_names_goals_that_are_not_met_is_a_fix_and_the_repair_names_them() {
     let verdict = "---VERDICT---\nSTATUS: proceed\nUNMET=[G1, G2]\nREASON: audited\n---END---\n";
     let mut close = task("close", &[], Some(&["true"]));
     close["title"] = json!("Close {unmet}");
@@ -68,7 +68,7 @@ fn g1_a_verdict_that_names_goals_that_are_not_met_is_a_fix_and_the_repair_names_
 }
 
 #[test]
-fn g1_a_gate_of_goals_holds_while_a_goal_that_does_not_wait_for_it_is_open() {
+fn a_gate_of_goals_holds_while_a_goal_that_does_not_wait_for_it_is_open() {
     let goal =
         |id: &str, on: &[&str]| with(id, on, json!({ "kind": "goal", "done_when": "it is fast" }));
     let goals = [goal("FAST", &[]), goal("LATER", &["B"])];
@@ -94,7 +94,7 @@ fn g1_a_gate_of_goals_holds_while_a_goal_that_does_not_wait_for_it_is_open() {
 }
 
 #[test]
-fn g2_the_block_of_a_worker_completes_its_task_whole_or_in_part() {
+fn the_block_of_a_worker_completes_its_task_whole_or_in_part() {
     let s = taken(
         "text\n\nTASK_COMPLETE:\n- task_id: a\n- status: success\n- artifact: code.txt\n- summary: all of it\n",
     );
@@ -134,7 +134,7 @@ fn g2_the_block_of_a_worker_completes_its_task_whole_or_in_part() {
 
 /// Team C7.
 #[test]
-fn g2_a_text_without_a_block_completes_in_part_with_a_warning() {
+fn a_text_without_a_block_completes_in_part_with_a_warning() {
     for result in ["all is done", "STATUS: success"] {
         let s = taken(result);
         let out = s.loopx(&["task", "done", "--from", "result.md"]);
@@ -153,7 +153,7 @@ fn g2_a_text_without_a_block_completes_in_part_with_a_warning() {
 }
 
 #[test]
-fn g2_a_result_of_another_task_or_of_a_failure_or_of_a_file_that_is_not_there_completes_nothing() {
+fn a_result_of_another_task_or_of_a_failure_or_of_a_file_that_is_not_there_completes_nothing() {
     for (result, exit, code) in [
         ("", 2, "result_invalid"),
         (
@@ -190,7 +190,7 @@ fn g2_a_result_of_another_task_or_of_a_failure_or_of_a_file_that_is_not_there_co
 }
 
 #[test]
-fn g5_the_view_of_coverage_is_left_out_where_the_request_is_no_list() {
+fn the_view_of_coverage_is_left_out_where_the_request_is_no_list() {
     let s = judged(json!({ "views": ["product", "coverage"] }), &[], "");
     // What leads on asks for no more.
     let listed = s.loopx(&["--json", "task", "show", "GATE"]).json();
@@ -208,7 +208,7 @@ fn g5_the_view_of_coverage_is_left_out_where_the_request_is_no_list() {
 }
 
 #[test]
-fn g5_what_a_discussion_recommends_is_obeyed_or_cannot_be_read() {
+fn what_a_discussion_recommends_is_obeyed_or_cannot_be_read() {
     for (word, verdict) in [
         ("revise", "fix"),
         ("escalate", "escalate"),
@@ -227,7 +227,7 @@ fn g5_what_a_discussion_recommends_is_obeyed_or_cannot_be_read() {
 
 /// The record of a discussion is an output of its gate: the gate is not decided without it, and it is stored with it.
 #[test]
-fn g5_a_decision_leaves_its_outputs_like_any_task() {
+fn a_decision_leaves_its_outputs_like_any_task() {
     let mut judge = gate("GATE", &["A"], json!({ "views": ["product"] }));
     judge["outputs"] = json!(["tasks/GATE/record.md"]);
     let s = building(&[task("A", &[], Some(&["true"])), judge]);
@@ -257,7 +257,7 @@ fn g5_a_decision_leaves_its_outputs_like_any_task() {
 }
 
 #[test]
-fn g7_low_confidence_and_what_was_weakest_stand_in_the_log_of_decisions() {
+fn low_confidence_and_what_was_weakest_stand_in_the_log_of_decisions() {
     let verdict = "---VERDICT---\nSTATUS: proceed\nREASON: r\nCONFIDENCE: low\nWEAKEST_DIMENSION: tests\n---END---\n";
     let s = judged(json!({}), &[], verdict);
     decide(&s, FROM);
@@ -269,7 +269,7 @@ fn g7_low_confidence_and_what_was_weakest_stand_in_the_log_of_decisions() {
 }
 
 #[test]
-fn g8_the_conditions_of_a_review_go_on_to_what_comes_after() {
+fn the_conditions_of_a_review_go_on_to_what_comes_after() {
     for (verdict, args) in [
         (
             "",
@@ -320,7 +320,7 @@ fn g8_the_conditions_of_a_review_go_on_to_what_comes_after() {
 
 /// Reference 4.13: three equal sets of failures, and another round shows nothing new.
 #[test]
-fn g9_three_rounds_with_the_same_score_for_the_same_reason_wait_for_a_person() {
+fn three_rounds_with_the_same_score_for_the_same_reason_wait_for_a_person() {
     let rubric = json!({ "pass": 95, "dimensions": [{ "name": "pass-rate", "weight": 1 }] });
     let round = |s: &Sandbox, gate: &str, why: &str| {
         let args = [

@@ -665,7 +665,7 @@ fn work_of_the_review_leads_nobody_in_the_build() {
 
 /// A1: what is next works when it is typed, also where the list was written by hand.
 #[test]
-fn a1_a_list_that_is_not_saved_is_saved_before_its_tasks_are_taken() {
+fn a_list_that_is_not_saved_is_saved_before_its_tasks_are_taken() {
     let s = planning(&[of_stage("plan", "P", None), reads_two("A")]);
     let refused = s.loopx(&["--json", "take", "P"]).fails_with(4);
     let error = refused.error_json()["error"].clone();
@@ -681,7 +681,7 @@ fn a1_a_list_that_is_not_saved_is_saved_before_its_tasks_are_taken() {
 
 /// A2: an agent that took what only a person completes is told so, and is given no command that it would be refused.
 #[test]
-fn a2_an_agent_is_told_that_a_person_completes_what_it_took() {
+fn an_agent_is_told_that_a_person_completes_what_it_took() {
     let s = building(&[task("B", &[], None)]);
     let agent = |args: &[&str]| s.call(LOOPX).args(args).env("CLAUDECODE", "1").run();
     let taken = agent(&["--json", "take"]).json();
@@ -903,7 +903,7 @@ fn r19_an_edge_of_one_kind_leaves_the_edges_of_the_other() {
 
 /// A7: a check that failed on the code as it is says the same again, in every stage.
 #[test]
-fn a7_a_task_of_the_plan_that_failed_on_this_code_is_mended_before_it_is_tried_again() {
+fn a_task_of_the_plan_that_failed_on_this_code_is_mended_before_it_is_tried_again() {
     let s = planning(&[of_stage("plan", "P", Some(&["false"])), reads_two("A")]);
     s.loopx(&["save"]).ok();
     s.loopx(&["take"]).ok();
@@ -916,7 +916,7 @@ fn a7_a_task_of_the_plan_that_failed_on_this_code_is_mended_before_it_is_tried_a
 }
 
 #[test]
-fn a7_a_list_that_no_amendment_can_take_is_no_amendment() {
+fn a_list_that_no_amendment_can_take_is_no_amendment() {
     let s = building(&[reads_two("A"), task("B", &[], Some(&["true"]))]);
     s.loopx(&["take", "A"]).ok();
     s.commit_file("code.txt", "two\n", "Two").ok();
@@ -942,7 +942,7 @@ fn a7_a_list_that_no_amendment_can_take_is_no_amendment() {
 
 /// A8: a hint is no command that would be refused, and no waiver where a look is asked for.
 #[test]
-fn a8_a_step_of_a_task_that_waits_leads_to_what_it_waits_for() {
+fn a_step_of_a_task_that_waits_leads_to_what_it_waits_for() {
     let s = building(&[reads_two("A"), task("B", &["A"], None)]);
     for args in [
         &["task", "retry", "B", "--reason", "x"][..],
@@ -962,7 +962,7 @@ fn a8_a_step_of_a_task_that_waits_leads_to_what_it_waits_for() {
 
 /// A0: what `review --show`, `approve --show` and refusals call next is what `next` calls so, for whoever asks.
 #[test]
-fn a0_a_refusal_and_a_preview_lead_where_next_does() {
+fn a_refusal_and_a_preview_lead_where_next_does() {
     let s = building(&[reads_two("A")]);
     // Nothing is written yet.
     let refused = s.loopx(&["--json", "approve"]).fails_with(1).error_json();
@@ -985,7 +985,7 @@ fn a0_a_refusal_and_a_preview_lead_where_next_does() {
 }
 
 #[test]
-fn a9_results_that_were_removed_here_are_saved_before_anybody_is_asked_again() {
+fn results_that_were_removed_here_are_saved_before_anybody_is_asked_again() {
     let mut report = task("R", &[], Some(&["true"]));
     report["outputs"] = json!(["tasks/R/report.md"]);
     let s = building(&[report, checkpoint("C", &["R"])]);
@@ -1114,7 +1114,7 @@ fn r21_an_author_who_may_not_judge_is_told_who_is_waited_for() {
 }
 
 #[test]
-fn a10_a_build_after_a_rework_is_not_finished_beside_work_of_the_review_that_saw_other_code() {
+fn a_build_after_a_rework_is_not_finished_beside_work_of_the_review_that_saw_other_code() {
     let s = building(&[reads_two("A"), of_stage("review", "E", None)]);
     s.commit_file("code.txt", "two\n", "Two").ok();
     s.loopx(&["run"]).ok();
@@ -1149,7 +1149,7 @@ fn a10_a_build_after_a_rework_is_not_finished_beside_work_of_the_review_that_saw
 
 /// A0: no reason of a refusal names a word of a person to an agent, in the document either.
 #[test]
-fn a0_the_reasons_of_a_refusal_name_no_persons_word_to_an_agent() {
+fn the_reasons_of_a_refusal_name_no_persons_word_to_an_agent() {
     let s = building(&[task("A", &[], None), task("B", &[], Some(&["true"]))]);
     s.commit_file("code.txt", "two\n", "Two").ok();
     let hints = |agent: bool| {
@@ -1172,7 +1172,7 @@ fn a0_the_reasons_of_a_refusal_name_no_persons_word_to_an_agent() {
 
 /// A11: whoever takes a session to another branch while its closed list was edited is led to what works, and then gets it.
 #[test]
-fn a11_use_leads_where_the_closed_list_was_edited() {
+fn use_leads_where_the_closed_list_was_edited() {
     let s = building(&[reads_two("A")]);
     let edit = || {
         let path = format!(".loopx/{DEMO}/tasks.jsonl");
@@ -1208,7 +1208,7 @@ fn a11_use_leads_where_the_closed_list_was_edited() {
 
 /// A16: whoever takes a task is led as `next` leads, and not behind it.
 #[test]
-fn a16_take_ends_in_what_next_says() {
+fn take_ends_in_what_next_says() {
     let s = building(&[
         reads_two("A"),
         reads_two("B"),

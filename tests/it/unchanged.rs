@@ -6,7 +6,7 @@ use crate::support::archive::Yard;
 const UNCHANGED: &str = "---\nbehaviour: unchanged\nreason: \"a dependency is renewed\"\n---\n\n# Nothing that users see\n";
 
 #[test]
-fn e8_a_change_without_behaviour_leaves_plan_and_its_archive_carries_the_reason() {
+fn e08_a_change_without_behaviour_leaves_plan_and_its_archive_carries_the_reason() {
     let y = Yard::new();
     y.done("renew", UNCHANGED);
     let specs = y.git(&["rev-parse", "renew:specs"]).line();
@@ -31,7 +31,7 @@ fn e8_a_change_without_behaviour_leaves_plan_and_its_archive_carries_the_reason(
 }
 
 #[test]
-fn e8_a_delta_that_only_says_unchanged_is_held_where_it_gives_no_reason_or_changes_something() {
+fn e08_a_delta_that_only_says_unchanged_is_held_where_it_gives_no_reason_or_changes_something() {
     let y = Yard::new();
     y.git(&["switch", "--quiet", "-c", "renew"]).ok();
     y.does(&["start", "renew"]);

@@ -164,7 +164,7 @@ fn the_merge_of_what_was_archived_is_named_on_its_target_until_it_is_done() {
 
 /// A5: where the target is checked out in another worktree, the merge belongs there.
 #[test]
-fn a5_a_landing_is_named_with_the_worktree_that_has_its_target() {
+fn a_landing_is_named_with_the_worktree_that_has_its_target() {
     let s = on_branch();
     s.git(&["worktree", "add", "--quiet", "../land", "main"])
         .ok();

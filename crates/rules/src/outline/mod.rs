@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn h5_the_code_is_looked_at_first_where_there_is_a_reason_for_it() {
+    fn the_code_is_looked_at_first_where_there_is_a_reason_for_it() {
         let long = "word ".repeat(10_001);
         for (intent, plan, has_files, why) in [
             ("rename a constant", "", false, None),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn h8_a_plan_goes_back_three_times_and_then_a_person_says_so() {
+    fn a_plan_goes_back_three_times_and_then_a_person_says_so() {
         let may: Vec<bool> = (1..=5).map(|run| may_return(run, 0)).collect();
         assert_eq!(may, [true, true, true, false, false]);
         assert!(may_return(9, 1));

@@ -235,7 +235,7 @@ mod tests {
     use super::{Complexity, angles_of, complexity_of, names_file};
 
     #[test]
-    fn h2_the_words_of_the_request_choose_the_angles() {
+    fn the_words_of_the_request_choose_the_angles() {
         let all = [
             "architecture",
             "dependencies",

@@ -78,7 +78,7 @@ fn what_no_command_could_have_written_changes_nothing() {
 }
 
 #[test]
-fn e5_an_issue_ends_for_a_reason_alone() {
+fn an_issue_ends_for_a_reason_alone() {
     for reason in [None, Some(" ")] {
         let mut ada = play(&[]).swap_remove(0);
         ada.write_for(0, reason, change(Change::Status(Status::Resolved)));
@@ -89,7 +89,7 @@ fn e5_an_issue_ends_for_a_reason_alone() {
 }
 
 #[test]
-fn e5_an_issue_is_in_progress_by_a_claim_or_a_session_alone() {
+fn an_issue_is_in_progress_by_a_claim_or_a_session_alone() {
     let mut ada = play(&[]).swap_remove(0);
     ada.write(0, change(Change::Status(Status::InProgress)));
     assert_eq!(ada.issue().status, Status::Open);
@@ -98,7 +98,7 @@ fn e5_an_issue_is_in_progress_by_a_claim_or_a_session_alone() {
 }
 
 #[test]
-fn e5_a_claim_that_names_nobody_does_not_take_over_from_whom_its_writer_knew() {
+fn a_claim_that_names_nobody_does_not_take_over_from_whom_its_writer_knew() {
     let mut ada = play(&[]).swap_remove(0);
     ada.write(0, claim("ada", None));
     let before = ada.clone();
@@ -115,7 +115,7 @@ fn e5_a_claim_that_names_nobody_does_not_take_over_from_whom_its_writer_knew() {
 }
 
 #[test]
-fn e5_what_is_said_of_an_unknown_solution_changes_nothing() {
+fn what_is_said_of_an_unknown_solution_changes_nothing() {
     let unknown = OpId::parse(blob(b"nothing").expect("an id").as_str()).expect("an id");
     let mut ada = play(&[]).swap_remove(0);
     let before = ada.issue();
@@ -137,7 +137,7 @@ fn e5_what_is_said_of_an_unknown_solution_changes_nothing() {
 }
 
 #[test]
-fn e5_a_release_gives_back_the_claim_that_it_names_and_else_ones_own() {
+fn a_release_gives_back_the_claim_that_it_names_and_else_ones_own() {
     let mut ada = play(&[]).swap_remove(0);
     ada.write(0, claim("ada", None));
     let held = ada.issue().claim.map(|claim| claim.op);
