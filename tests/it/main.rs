@@ -109,6 +109,7 @@ mod keys_gone;
 mod kill;
 mod landing;
 mod landing_attacks;
+mod landing_held;
 mod landing_model;
 mod landing_moves;
 mod landing_strays;

@@ -351,14 +351,16 @@ fn q2_where_index_or_file_cannot_be_written_nothing_lands_and_nothing_is_left() 
 }
 
 #[test]
-fn t4_a_file_that_cannot_get_its_place_is_missing_and_never_empty_and_a_commit_keeps_its_record() {
+fn t4_a_file_that_cannot_get_its_place_is_missing_and_never_empty_and_no_commit_loses_its_record() {
     let (s, record) = drafted();
     let call = s.call(LOOPX).args(&["adr", "promote"]);
     done_but(&failing(call, "worktree-placed:1+"), record);
     assert!(!s.exists(record));
-    // The index followed all the same: a commit in between does not take the record back.
-    a_commit_keeps(&s, record);
+    s.git(&["commit", "--quiet", "--allow-empty", "-m", "next"])
+        .says("index.lock")
+        .fails_with(128);
     s.loopx(&["doctor", "--fix"]).says("finished").ok();
+    a_commit_keeps(&s, record);
     assert!(s.read(record).contains("Keep it"));
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
     settled(&s);

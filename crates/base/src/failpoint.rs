@@ -35,10 +35,15 @@ pub const ROLL_UP: [&str; 5] = [
 ];
 
 /// Failpoints of an archive around its two refs, in the order in which an archive passes them.
-pub const ARCHIVE: [&str; 5] = [
+pub const ARCHIVE: [&str; 10] = [
     "archive-noted",
+    "index-held",
+    "index-made",
+    "index-filled",
+    "file-made",
     "target-prepared",
     "target-moved",
+    "file-placed",
     "target-followed",
     "sessions-closed",
 ];
@@ -55,11 +60,12 @@ pub const BUNDLE: [&str; 4] = [
 ];
 
 /// Failpoints that fail as a disk does.
-pub const ERRORS: [&str; 10] = [
+pub const ERRORS: [&str; 11] = [
     "fsync",
     "file-written",
     "file-removed",
     "ref-moved",
+    "lock-linked",
     "index-written",
     "worktree-written",
     "worktree-placed",

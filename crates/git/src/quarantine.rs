@@ -217,13 +217,25 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Tells whether a path ends as tempfile names an unfinished file: six letters or digits behind the prefix. git has a lock
-/// beside a file of ours that it writes.
+/// Tells whether a path ends as an unfinished file: behind the prefix six letters or digits, as tempfile names it, or the
+/// commit of a landing and a number. git has a lock beside a file of ours that it writes.
 fn is_partial(path: &[u8], prefix: &str) -> bool {
     let path = path.strip_suffix(b".lock").unwrap_or(path);
     let name = path.rsplit(|byte| *byte == b'/').next();
     let end = name.and_then(|name| name.strip_prefix(prefix.as_bytes()));
-    end.is_some_and(|end| end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric))
+    end.is_some_and(|end| {
+        end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric) || is_of_landing(end)
+    })
+}
+
+/// Tells whether the ending of a name is the commit of a landing with a number.
+fn is_of_landing(end: &[u8]) -> bool {
+    let mut parts = end.split(|byte| *byte == b'-');
+    let (commit, number) = (parts.next(), parts.next());
+    let is_commit =
+        |id: &[u8]| [40, 64].contains(&id.len()) && id.iter().all(u8::is_ascii_hexdigit);
+    let is_number = |of: &[u8]| !of.is_empty() && of.iter().all(u8::is_ascii_digit);
+    commit.is_some_and(is_commit) && number.is_some_and(is_number) && parts.next().is_none()
 }
 
 /// Tells whether a path is a hook that has not got its place yet.

@@ -32,6 +32,14 @@ pub(crate) struct Checkout<'c> {
     top: PathBuf,
     /// The git directory of this worktree, which has its index.
     git_dir: PathBuf,
+    /// Set where no `.git` at the top leads to that directory: whoever starts git names both.
+    is_named: bool,
+}
+
+/// Tells whether two paths lead to one place.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    one == other || whole(one) == whole(other)
 }
 
 /// The worktree of a branch. One whose folder is gone is nobody's.
@@ -44,22 +52,43 @@ pub(crate) fn of<'c>(ctx: &'c Context, branch_ref: &str) -> Result<Option<Checko
 impl<'c> Checkout<'c> {
     /// The worktree with this folder at its top.
     pub(crate) fn at(repo: &'c Repo, top: &Path) -> Self {
+        let led = git_dir_of(top);
+        // The worktree of this process may have its git directory anywhere, by a variable or by a setting.
+        let own = (repo.work_dir().is_some_and(|own| is_same(own, top))).then(|| repo.git_dir());
+        let git_dir = own
+            .or_else(|| led.clone())
+            .unwrap_or_else(|| repo.common_dir());
         Checkout {
             repo,
             top: top.to_path_buf(),
-            git_dir: git_dir_of(top).unwrap_or_else(|| repo.git_dir()),
+            is_named: !led.is_some_and(|led| is_same(&led, &git_dir)),
+            git_dir,
         }
     }
 
     fn git(&self, args: &[&str]) -> Run {
         // No hook of the user's may see a half-finished commit, and no program that the repository names is run.
-        Run::git(["-c", "core.hooksPath=/dev/null"])
+        let run = Run::git(["-c", "core.hooksPath=/dev/null"])
             .args(self.repo.no_monitor())
             .args(["--literal-pathspecs"])
             .args(args)
             .cwd(&self.top)
             .scrubbed()
-            .env("LC_ALL", "C")
+            .env("LC_ALL", "C");
+        if self.is_named {
+            run.env("GIT_DIR", &self.git_dir)
+                .env("GIT_WORK_TREE", &self.top)
+        } else {
+            run
+        }
+    }
+
+    /// Tells whether a file has the content of a blob, by git's rules of conversion for a path.
+    fn is_blob(&self, path: &str, file: &Path, blob: Option<&Oid>) -> Result<bool> {
+        let run = self.git(&["hash-object"]).args([format!("--path={path}")]);
+        let said = run.arg_path("--", file).capture()?.ok()?;
+        let id = Oid::parse(String::from_utf8_lossy(&said).trim())?;
+        Ok(blob == Some(&id))
     }
 
     /// Runs a git that writes the index; another git may hold it for a moment.
@@ -113,7 +142,7 @@ impl<'c> Checkout<'c> {
         // git itself has the last word: it knows of more, such as edits that it was told to overlook. But it
         // takes what is staged where that says the same as the new tree, so this is looked at here.
         let dry = ["read-tree", "-m", "-u", "-n", old.as_str(), new.as_str()];
-        let stands = dirty.is_empty() && self.staged(changes)?.stands(changes);
+        let stands = dirty.is_empty() && self.staged(changes, None)?.stands(changes);
         if stands && self.patiently(&dry)?.ended.success() {
             return Ok(());
         }
@@ -161,11 +190,17 @@ impl<'c> Checkout<'c> {
             .collect())
     }
 
-    fn staged(&self, changes: &Changes) -> Result<Staged> {
+    /// The paths as the index has them, or another index.
+    fn staged(&self, changes: &Changes, index: Option<&Path>) -> Result<Staged> {
         // A path that is modified or deleted comes twice, with another tag.
         let mut args = vec!["ls-files", "-c", "-m", "-d", "-s", "-v", "-z", "--"];
         args.extend(pathspecs(changes));
-        let listed = self.git(&args).capture()?.ok()?;
+        let run = self.git(&args);
+        let run = match index {
+            Some(index) => run.env("GIT_INDEX_FILE", index),
+            None => run,
+        };
+        let listed = run.capture()?.ok()?;
         let mut found: BTreeMap<String, Listed> = BTreeMap::new();
         for entry in listed.split(|byte| *byte == 0) {
             let entry = String::from_utf8_lossy(entry);

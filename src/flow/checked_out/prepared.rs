@@ -1,10 +1,10 @@
 //! Index and files of a worktree as they are to be once its branch moves: all that needs room is made before, beside its
 //! place, and what is left for after is to give it its name. So a full disk refuses a landing, and loses none.
 
-use super::index::{Made, Names, Stamp, resume, stamp};
-use super::{Changes, Checkout, TRIES};
+use super::index::{Held, Names, Stamp, stamp, take_away};
+use super::{Changes, Checkout};
 use crate::flow::files;
-use loopx_base::failpoint::fail;
+use loopx_base::failpoint::{fail, reach};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, Repo, unwritable};
@@ -14,9 +14,17 @@ use std::path::{Path, PathBuf};
 
 /// A file that is made beside its place.
 struct File {
+    path: String,
     made: PathBuf,
     place: PathBuf,
     /// Marks of the file that stood at the place when somebody looked.
+    seen: Option<Stamp>,
+}
+
+/// A file that goes.
+struct Gone {
+    path: String,
+    place: PathBuf,
     seen: Option<Stamp>,
 }
 
@@ -24,11 +32,14 @@ struct File {
 pub(crate) struct Prepared<'c> {
     checkout: Checkout<'c>,
     changes: Changes,
-    index: Option<Made>,
+    /// The new index, as git's lock of the present one.
+    index: Option<Held>,
     written: Vec<File>,
-    removed: Vec<(PathBuf, Option<Stamp>)>,
+    removed: Vec<Gone>,
     /// Folders that were made for the files, innermost last.
     folders: Vec<PathBuf>,
+    /// Set where the files stay for the next process.
+    stays: bool,
 }
 
 /// The work at a worktree that follows a branch.
@@ -42,10 +53,6 @@ struct Work<'p> {
 }
 
 impl<'c> Checkout<'c> {
-    pub(super) fn index(&self) -> PathBuf {
-        self.git_dir.join("index")
-    }
-
     /// Makes index and files as they are once the branch stands at `landing`. `None`: somebody changed one of the paths
     /// meanwhile.
     pub(crate) fn prepare(&self, landing: &Oid, changes: &Changes) -> Result<Option<Prepared<'c>>> {
@@ -53,26 +60,43 @@ impl<'c> Checkout<'c> {
         self.prepare_for(landing, &tree, changes, true)
     }
 
-    /// Brings index and files in step with the branch that moved to `tip` or beyond. A path that somebody changed
-    /// meanwhile is left alone; one that is in step already, in part or in whole, is finished.
-    pub(crate) fn follow(&self, landing: &Oid, tip: &Oid, changes: &Changes) -> Result<()> {
-        self.resume(landing, changes, true);
+    /// Brings index and files in step with the branch that moved to `tip` or beyond, with what a killed process had made
+    /// for that. A path that somebody changed meanwhile is left alone; one that is in step already, in part or in whole, is
+    /// finished. Gives the paths that are left.
+    pub(crate) fn follow(
+        &self,
+        landing: &Oid,
+        tip: &Oid,
+        changes: &Changes,
+    ) -> Result<Vec<String>> {
         let tree = self.repo.commit_info(tip)?.tree;
-        match self.prepare_for(landing, &tree, changes, false)? {
-            Some(prepared) => prepared.place(),
-            None => Ok(()),
+        let left = match self.prepare_for(landing, &tree, changes, false)? {
+            Some(prepared) => prepared.place()?,
+            None => Vec::new(),
+        };
+        self.remove_made(&Names::of(landing), changes);
+        Ok(left)
+    }
+
+    /// Takes away what a killed process had made for a landing that did not happen.
+    pub(crate) fn take_back(&self, landing: &Oid, changes: &Changes) {
+        let names = Names::of(landing);
+        take_away(self, &names);
+        self.remove_made(&names, changes);
+        for (path, (old, _)) in changes {
+            if old.is_none() {
+                remove_empty(&self.top, &self.top.join(path));
+            }
         }
     }
 
-    /// Brings to its end what a killed process had made for a landing, or takes it away.
-    pub(crate) fn resume(&self, landing: &Oid, changes: &Changes, landed: bool) {
-        let names = Names::of(landing);
-        resume(self, &names, landed);
+    fn remove_made(&self, names: &Names, changes: &Changes) {
         for (number, path) in changes.keys().enumerate() {
             drop(fs::remove_file(names.file(&self.top.join(path), number)));
         }
     }
 
+    /// Takes the lock of the index first, as git does: nothing changes the index then while the next one is made.
     fn prepare_for(
         &self,
         landing: &Oid,
@@ -81,41 +105,46 @@ impl<'c> Checkout<'c> {
         all: bool,
     ) -> Result<Option<Prepared<'c>>> {
         let names = Names::of(landing);
-        for _ in 0..TRIES {
-            let seen: Vec<Option<Stamp>> = (changes.keys())
-                .map(|path| stamp(&self.top.join(path)))
-                .collect();
-            let from = stamp(&self.index());
-            let mut work = self.work(tree, changes)?;
-            if all && work.others > 0 {
-                return Ok(None);
-            }
-            let mut prepared = Prepared {
-                checkout: self.clone(),
-                changes: changes.clone(),
-                index: None,
-                written: Vec::new(),
-                removed: Vec::new(),
-                folders: Vec::new(),
-            };
-            if !work.staged.is_empty() {
-                prepared.index = Some(self.next_index(&names, from, tree, &mut work)?);
-            }
-            prepared.write(&names, &work, &seen)?;
-            let is_held = match &mut prepared.index {
-                Some(index) => index.hold(self)?,
-                None => true,
-            };
-            if is_held {
-                return Ok(Some(prepared));
-            }
+        let mut held = Held::take(self, &names)?;
+        if all && held.has_index() {
+            held.make_anew(self, &names)?;
         }
-        Err(self.index_held())
+        let seen: Vec<Option<Stamp>> = (changes.keys())
+            .map(|path| stamp(&self.top.join(path)))
+            .collect();
+        let mut work = self.work(tree, changes, held.has_index().then(|| held.made()))?;
+        if held.has_index() && !work.staged.is_empty() {
+            held.make_anew(self, &names)?;
+            work = self.work(tree, changes, None)?;
+        }
+        if all && work.others > 0 {
+            held.release();
+            return Ok(None);
+        }
+        let mut prepared = Prepared {
+            checkout: self.clone(),
+            changes: changes.clone(),
+            index: None,
+            written: Vec::new(),
+            removed: Vec::new(),
+            folders: Vec::new(),
+            stays: held.stays(),
+        };
+        if work.staged.is_empty() && !held.has_index() {
+            held.release();
+        } else {
+            if !held.has_index() {
+                self.next_index(&mut held, tree, &mut work)?;
+            }
+            prepared.index = Some(held);
+        }
+        prepared.write(&names, &work, &seen)?;
+        Ok(Some(prepared))
     }
 
-    /// The work that is left where the branch has a tree.
-    fn work<'p>(&self, tree: &Oid, changes: &'p Changes) -> Result<Work<'p>> {
-        let staged = self.staged(changes)?;
+    /// The work that is left where the branch has a tree; by another index than the present one, where it is named.
+    fn work<'p>(&self, tree: &Oid, changes: &'p Changes, index: Option<&Path>) -> Result<Work<'p>> {
+        let staged = self.staged(changes, index)?;
         let contents = self.contents(changes, &staged)?;
         let mut work = Work {
             staged: BTreeMap::new(),
@@ -148,35 +177,30 @@ impl<'c> Checkout<'c> {
         Ok(work)
     }
 
-    /// The index with the paths of the work as the tree has them: whatever else is in the index stays.
-    fn next_index(
-        &self,
-        names: &Names,
-        from: Option<Stamp>,
-        tree: &Oid,
-        work: &mut Work<'_>,
-    ) -> Result<Made> {
+    /// Puts the index with the paths of the work as the tree has them into its lock: whatever else is in the index stays.
+    fn next_index(&self, held: &mut Held, tree: &Oid, work: &mut Work<'_>) -> Result<()> {
         let new: Vec<&String> = (work.staged.iter())
             .filter(|(_, entry)| entry.is_none())
             .map(|(path, _)| path)
             .collect();
         let old = self.repo.edit_tree(Some(tree), &work.staged)?;
         self.repo.keep(&old)?;
-        let made = Made::of(self, names, from, [&old, tree]);
+        let made = held.make(self, [&old, tree]);
         let left_out = match &made {
-            Ok(_) if !new.is_empty() && self.is_sparse()? => self.left_out(tree, &new),
+            Ok(()) if !new.is_empty() && self.is_sparse()? => self.left_out(tree, &new),
             _ => Ok(Vec::new()),
         };
         self.repo.release();
-        let (made, left_out) = (made?, left_out?);
+        made?;
+        let left_out = left_out?;
         if !left_out.is_empty() {
             let args = ["update-index", "-z", "--skip-worktree", "--stdin"];
-            made.git(self, &args, list(left_out.iter().map(String::as_str)))?
+            held.git(self, &args, list(left_out.iter().map(String::as_str)))?
                 .ok()?;
             work.written
                 .retain(|path| !left_out.iter().any(|out| out == path));
         }
-        Ok(made)
+        held.fill()
     }
 
     /// The new files that a sparse checkout leaves out: git alone knows, and is asked by a checkout of them to a
@@ -216,43 +240,55 @@ fn list<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<u8> {
 }
 
 impl Prepared<'_> {
-    /// Makes the files beside their places, as the index has them.
+    /// Makes the files beside their places, as the index has them. A file that a killed process had made is one.
     fn write(&mut self, names: &Names, work: &Work<'_>, seen: &[Option<Stamp>]) -> Result<()> {
-        let checkout = self.checkout.clone();
-        let staging = if work.written.is_empty() {
-            None
-        } else {
-            Some(self.check_out(work)?)
-        };
-        for (number, (path, seen)) in self.changes.clone().keys().zip(seen).enumerate() {
-            let place = checkout.top.join(path);
+        let top = self.checkout.top.clone();
+        for (number, (path, seen)) in self.changes.keys().zip(seen).enumerate() {
+            let (path, place, seen) = (path.clone(), top.join(path), *seen);
             if work.removed.contains(&path.as_str()) {
-                self.removed.push((place.clone(), *seen));
-            }
-            if let Some(staging) = staging
-                .as_ref()
-                .filter(|_| work.written.contains(path.as_str()))
-            {
-                self.make_folders(&place)?;
+                self.removed.push(Gone { path, place, seen });
+            } else if work.written.contains(path.as_str()) {
                 let made = names.file(&place, number);
                 self.written.push(File {
-                    made: made.clone(),
+                    path,
+                    made,
                     place,
-                    seen: *seen,
+                    seen,
                 });
-                files::put(&staging.path().join(path), &made)?;
             }
+        }
+        let mut missing = Vec::new();
+        for (at, file) in self.written.iter().enumerate() {
+            let blob = (self.changes.get(&file.path)).and_then(|(_, new)| new.as_ref());
+            let is_made =
+                file.made.is_file() && self.checkout.is_blob(&file.path, &file.made, blob)?;
+            if !is_made {
+                missing.push(at);
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let paths = missing.iter().filter_map(|at| self.written.get(*at));
+        let staging = self.check_out(list(paths.map(|file| file.path.as_str())))?;
+        for at in missing {
+            let Some(file) = self.written.get(at) else {
+                continue;
+            };
+            let (path, made) = (file.path.clone(), file.made.clone());
+            self.make_folders(&made)?;
+            files::put(&staging.path().join(path), &made)?;
+            reach("file-made");
         }
         Ok(())
     }
 
-    /// Has git write the files to a folder of the git directory, by its own rules of conversion.
-    fn check_out(&self, work: &Work<'_>) -> Result<Staging> {
+    /// Has git write files to a folder of the git directory, by its own rules of conversion.
+    fn check_out(&self, paths: Vec<u8>) -> Result<Staging> {
         let staging = Staging::open(self.checkout.repo)?;
         fail("worktree-written").map_err(|error| unwritable(staging.path(), &error))?;
         let prefix = format!("--prefix={}/", staging.path().display());
         let args = ["checkout-index", "-z", "--stdin", &prefix];
-        let paths = list(work.written.iter().copied());
         let ended = match &self.index {
             Some(index) => index.git(&self.checkout, &args, paths)?,
             None => self.checkout.git(&args).stdin(paths).capture()?,
@@ -273,33 +309,66 @@ impl Prepared<'_> {
     }
 
     /// Puts files and index in their places, once the branch has moved. A file that somebody changed meanwhile is left
-    /// alone. The index goes last: until then its lock lets nobody commit.
-    pub(crate) fn place(mut self) -> Result<()> {
-        let mut placed = Ok(());
+    /// alone: these are given. The index goes last: until then its lock lets nobody commit, and where a file cannot be
+    /// placed all stays as it is for the next writer.
+    pub(crate) fn place(mut self) -> Result<Vec<String>> {
+        let (mut left, mut placed) = (Vec::new(), Ok(()));
         for file in &self.written {
-            if stamp(&file.place) != file.seen {
+            if !self.is_as_seen(&file.path, &file.place, file.seen) {
+                left.push(file.path.clone());
                 continue;
             }
             let one = fail("worktree-placed").and_then(|()| fs::rename(&file.made, &file.place));
             placed = placed.and(one.map_err(|error| unwritable(&file.place, &error)));
+            reach("file-placed");
         }
-        for (place, seen) in &self.removed {
-            if stamp(place) == *seen {
-                placed = placed.and(remove(&self.checkout.top, place));
+        for file in &self.removed {
+            if self.is_as_seen(&file.path, &file.place, file.seen) {
+                placed = placed.and(remove(&self.checkout.top, &file.place));
+            } else {
+                left.push(file.path.clone());
             }
         }
-        if let Some(index) = self.index.take() {
-            placed = placed.and(index.place());
+        let has_files = !(self.written.is_empty() && self.removed.is_empty());
+        if let Some(mut index) = self.index.take() {
+            if let Err(failure) = &mut placed {
+                index.keep();
+                self.stays = true;
+                let top = self.checkout.top.display();
+                let held = format!("; until then index.lock lets no git commit in {top}");
+                failure.message.push_str(&held);
+            } else {
+                placed = index.place();
+            }
         }
-        if placed.is_ok() && !(self.written.is_empty() && self.removed.is_empty()) {
+        placed?;
+        self.stays = false;
+        if has_files {
             drop(self.checkout.refresh_these(&self.changes));
         }
-        placed
+        Ok(left)
+    }
+
+    /// Tells whether a file is the one that somebody looked at. Where only its times are others, it is.
+    fn is_as_seen(&self, path: &str, place: &Path, seen: Option<Stamp>) -> bool {
+        let found = stamp(place);
+        if found == seen {
+            return true;
+        }
+        if found.is_none() || seen.is_none() || !place.is_file() {
+            return false;
+        }
+        let known = (self.changes.get(path)).and_then(|(old, _)| old.as_ref());
+        let is_old = self.checkout.is_blob(path, place, known);
+        is_old.is_ok_and(|is_old| is_old)
     }
 }
 
 impl Drop for Prepared<'_> {
     fn drop(&mut self) {
+        if self.stays {
+            return;
+        }
         for file in &self.written {
             // One that got its name is not there.
             drop(fs::remove_file(&file.made));
@@ -314,14 +383,20 @@ impl Drop for Prepared<'_> {
 /// Removes a file with the folders that it leaves empty.
 fn remove(top: &Path, file: &Path) -> Result<()> {
     files::remove(file)?;
+    remove_empty(top, file);
+    Ok(())
+}
+
+/// Removes the folders above a file that have nothing in them.
+fn remove_empty(top: &Path, file: &Path) {
     let mut folder = file.parent();
     while let Some(dir) = folder.filter(|dir| *dir != top) {
-        if fs::remove_dir(dir).is_err() {
-            break;
+        match fs::remove_dir(dir) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => break,
+            _ => {}
         }
         folder = dir.parent();
     }
-    Ok(())
 }
 
 /// A folder in which files are made; what is left in it goes with it. Only a holder of the lock has one, and

@@ -127,7 +127,7 @@ impl Entry {
         if let Some(changes) = self.changes()
             && let Ok(Some(worktree)) = checked_out::of(ctx, &self.name)
         {
-            worktree.resume(&self.new, changes, false);
+            worktree.take_back(&self.new, changes);
         }
     }
 

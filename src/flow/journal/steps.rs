@@ -10,6 +10,8 @@ use super::{Closing, Entry, Known, Scope};
 use loopx_base::failpoint::reach;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
+use loopx_base::shell_word;
+use loopx_base::unfinished::Unfinished;
 use loopx_git::Repo;
 use loopx_store::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -171,11 +173,11 @@ impl Step {
         match self {
             Step::Follow { changes } => {
                 if let Some(prepared) = known.prepared.take() {
-                    prepared.place()?;
+                    say_left(ctx, entry, &prepared.place()?);
                 } else if let Some(worktree) = checked_out::of(ctx, &entry.name)?
                     && let Some(tip) = ctx.repo.find_ref(&entry.name)?
                 {
-                    worktree.follow(&entry.new, &tip, changes)?;
+                    say_left(ctx, entry, &worktree.follow(&entry.new, &tip, changes)?);
                 }
                 reach("target-followed");
             }
@@ -212,6 +214,18 @@ impl Step {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// Says which files did not follow because somebody changed them while they were made.
+fn say_left(ctx: &Context, entry: &Entry, left: &[String]) {
+    let Some(first) = left.first() else { return };
+    ctx.unfinished.add(Unfinished {
+        done: entry.done(),
+        left: left.join(", "),
+        why: "somebody changed it meanwhile".to_owned(),
+        help: format!("git diff HEAD -- {}", shell_word(first)).into(),
+        is_resumed: false,
+    });
 }
 
 /// The tree of `commit` does not have the file.
