@@ -673,13 +673,13 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
 }
 
 /// Files and locks that somebody left, and that still stand.
-struct Before {
+struct LeftFiles {
     files: Vec<String>,
     locks: Vec<RefLock>,
 }
 
 /// Names what is gone by now. The lock of a landing that was finished is none: it is the index.
-fn tell_gone(ctx: &Context, store: &Store<'_>, before: &mut Before, fixed: &mut Fixed) {
+fn tell_gone(ctx: &Context, store: &Store<'_>, before: &mut LeftFiles, fixed: &mut Fixed) {
     let stays = left_over(&ctx.repo);
     let held = store.ref_locks();
     let files = std::mem::take(&mut before.files);
@@ -691,7 +691,9 @@ fn tell_gone(ctx: &Context, store: &Store<'_>, before: &mut Before, fixed: &mut 
         .into_iter()
         .partition(is_held);
     before.locks = stay;
-    let is_placed = |one: &RefLock| one.left == Left::ByUs && !one.name.starts_with("refs/");
+    let is_finished = !fixed.finished.is_empty();
+    let is_placed =
+        |one: &RefLock| is_finished && one.left == Left::ByUs && !one.name.starts_with("refs/");
     let gone = gone.into_iter().filter(|one| !is_placed(one));
     let names = gone.map(|one| format!("{}.lock", one.name));
     fixed.removed.extend(names);
@@ -700,7 +702,7 @@ fn tell_gone(ctx: &Context, store: &Store<'_>, before: &mut Before, fixed: &mut 
 fn take_away(ctx: &Context, fixed: &mut Fixed) -> Result<()> {
     ctx.repo.compare_hashes();
     let store = ctx.store()?;
-    let mut before = Before {
+    let mut before = LeftFiles {
         files: left_over(&ctx.repo),
         locks: store.ref_locks(),
     };
@@ -740,6 +742,7 @@ fn take_away(ctx: &Context, fixed: &mut Fixed) -> Result<()> {
     }
     // Only now: a landing that was killed is finished with its files, and holds the index until then.
     ctx.repo.clear_abandoned_files();
+    // Again: without the file beside it the lock of an index is nobody's.
     let cleared = store.clear_abandoned_ref_locks(&lock);
     tell_gone(ctx, &store, &mut before, fixed);
     cleared?;
