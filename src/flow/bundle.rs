@@ -70,6 +70,12 @@ pub(crate) fn export(
     };
     let file = std::path::absolute(&file)
         .map_err(|error| Failure::internal(Code::PathUnreadable, error.to_string()))?;
+    // git would put the bundle in the place of a pipe or a device.
+    if std::fs::metadata(&file).is_ok_and(|meta| !meta.is_file()) {
+        let message = format!("expected a file, found that {} is none", file.display());
+        return Err(Failure::refused(Code::FileExpected, message)
+            .help(command!("export {id}").note("(writes it here)")));
+    }
     if !force && std::fs::symlink_metadata(&file).is_ok() {
         return Err(Failure::refused(
             Code::FileExists,
@@ -80,12 +86,7 @@ pub(crate) fn export(
             typed(&file.display().to_string())
         )));
     }
-    // git would put the bundle in the place of a pipe or a device.
-    if std::fs::metadata(&file).is_ok_and(|meta| !meta.is_file()) {
-        let message = format!("expected a file, found that {} is none", file.display());
-        return Err(Failure::refused(Code::FileExpected, message)
-            .help(command!("export {id}").note("(writes it here)")));
-    }
+    let file = led_to(&file);
     if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
         return Err(Failure::not_found(
             Code::FolderMissing,
@@ -119,15 +120,26 @@ pub(crate) fn export(
 /// Writes the bundle of a ref. git locks the file that it is told: whoever is killed leaves the lock of a name that nobody
 /// writes again.
 fn write_bundle(file: &Path, name: &str) -> Result<()> {
-    // A link stays, and its target is written.
-    let place = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let beside = files::beside(&place)?;
+    let beside = files::beside(file)?;
     let made = Run::git(["bundle", "create", "--quiet"])
         .args([beside.as_os_str()])
         .args([name])
         .capture();
     made.and_then(Captured::ok)?;
-    files::put(&beside, &place)
+    files::put(&beside, file)
+}
+
+/// The file to which links lead, also where nothing is there yet: a link stays, and its target is written.
+fn led_to(file: &Path) -> PathBuf {
+    const MOST: usize = 40;
+    let mut place = file.to_path_buf();
+    for _ in 0..MOST {
+        let Ok(to) = std::fs::read_link(&place) else {
+            break;
+        };
+        place = place.parent().unwrap_or(Path::new("")).join(to);
+    }
+    place
 }
 
 /// The commits that changed a session, each with a tree that holds that session alone. What clones did apart stays apart

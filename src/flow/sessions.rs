@@ -17,6 +17,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
+use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::issue::IssueId;
 use loopx_rules::op::Event;
@@ -194,7 +195,7 @@ impl<'a> Beginning<'a> {
                     Some(_) => "(and start there)",
                     None => "(and again)",
                 };
-                require_there(ctx, name, then.into())?;
+                require_there(ctx, name, &|_| then.into())?;
                 Some(name.clone())
             }
             Binding::Unbound => None,
@@ -447,8 +448,8 @@ fn require_unprotected(policy: &Policy, branch: &str, leads_on: Hint) -> Result<
 }
 
 /// Refuses a branch that is not there: most likely its name is not quite right. `then` stands behind the command that
-/// makes the branch.
-fn require_there(ctx: &Context, name: &str, then: Hint) -> Result<()> {
+/// makes a branch.
+fn require_there(ctx: &Context, name: &str, then: &dyn Fn(&str) -> Hint) -> Result<()> {
     let repo = &ctx.repo;
     let is_there = repo.head()?.branch.as_deref() == Some(name)
         || repo.find_ref(&format!("refs/heads/{name}"))?.is_some()
@@ -466,10 +467,35 @@ fn require_there(ctx: &Context, name: &str, then: Hint) -> Result<()> {
         None => format!("git branch {}  ", shell_word(name)),
     };
     let failure = Failure::not_found(Code::BranchUnknown, format!("no branch is named `{name}`"));
+    if let Some(own) = behind_remote(repo, name)? {
+        let word = shell_word(&own);
+        let make = match repo.work_dir() {
+            Some(_) => format!("git switch {word}  "),
+            None if names.contains(&own.as_str()) => String::new(),
+            None => format!("git branch {word} {}  ", shell_word(name)),
+        };
+        let make = format!("did you mean `{own}`, the branch behind it? {make}");
+        return Err(failure.help(hint![make, then(&own)]));
+    }
     Err(match loopx_base::nearest(name, names) {
-        Some(near) => failure.help(hint![format!("did you mean `{near}`? else: {make}"), then]),
-        None => failure.help(hint![make, then]),
+        Some(near) => failure.help(hint![
+            format!("did you mean `{near}`? else: {make}"),
+            then(name)
+        ]),
+        None => failure.help(hint![make, then(name)]),
     })
+}
+
+/// Name of the branch that a name like `origin/main` is about.
+fn behind_remote(repo: &Repo, name: &str) -> Result<Option<String>> {
+    if repo.find_ref(&format!("refs/remotes/{name}"))?.is_none() {
+        return Ok(None);
+    }
+    let remotes = repo.remotes()?;
+    let mut behind = remotes
+        .iter()
+        .filter_map(|remote| name.strip_prefix(&format!("{remote}/")));
+    Ok(behind.next().map(str::to_owned))
 }
 
 /// The id of a session that does again what an abandoned one did not: that one keeps its id (S-008).
@@ -598,8 +624,11 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
             if !is_named {
                 require_not_elsewhere(ctx, &facts.state, &branch)?;
             } else if !is_bound {
-                let again = command!("use {id} --branch {}", shell_word(&branch));
-                require_there(ctx, &branch, hint!["and: ", again])?;
+                let again = |branch: &str| {
+                    let again = command!("use {id} --branch {}", shell_word(branch));
+                    hint!["and: ", again]
+                };
+                require_there(ctx, &branch, &again)?;
             }
             gone::require_commits(ctx, &facts.state, &branch)?;
             judged = Some(facts.state.ops.clone());

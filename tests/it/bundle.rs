@@ -43,6 +43,25 @@ fn q17_an_export_takes_the_place_of_no_pipe() {
 }
 
 #[test]
+fn w11_no_hint_leads_to_a_place_that_no_export_writes() {
+    let s = here();
+    s.call("mkfifo").args(&["../pipe"]).run().ok();
+    let out = s.loopx(&["export", ID, "-o", "../pipe"]).fails_with(1);
+    assert!(out.stderr.contains("expected a file"), "{out}");
+    assert!(!out.stderr.contains("--force"), "{out}");
+}
+
+#[test]
+fn q17_an_export_writes_where_a_link_leads_though_nothing_is_there_yet() {
+    let s = here();
+    let link = s.root().join("link");
+    std::os::unix::fs::symlink("gone.bundle", &link).expect("a link");
+    s.loopx(&["export", ID, "--force", "-o", "../link"]).ok();
+    assert!(std::fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_symlink()));
+    assert!(s.root().join("gone.bundle").is_file());
+}
+
+#[test]
 fn a_session_travels_whole_and_alone() {
     let s = here();
     let file = s.root().join("one.bundle");

@@ -93,6 +93,30 @@ fn q20_use_binds_no_branch_that_is_not_there() {
 }
 
 #[test]
+fn w11_a_branch_of_a_remote_leads_to_the_branch_behind_it() {
+    let s = session::started("");
+    s.git(&["remote", "add", "origin", "."]).ok();
+    s.git(&["update-ref", "refs/remotes/origin/later", "HEAD"])
+        .ok();
+    s.git(&[
+        "config",
+        "remote.origin.fetch",
+        "+refs/heads/*:refs/remotes/origin/*",
+    ])
+    .ok();
+    insta::assert_snapshot!(s.loopx(&["use", "demo", "--branch", "origin/later"]).steady(), @"
+    $ git-loopx use demo --branch origin/later
+    --- stderr
+    error: no branch is named `origin/later`
+
+    hint: did you mean `later`, the branch behind it? git switch later  and: git loopx use demo --branch later
+    --- exit 4
+    ");
+    s.git(&["switch", "--quiet", "later"]).ok();
+    s.loopx(&["use", "demo", "--branch", "later"]).ok();
+}
+
+#[test]
 fn edit_without_a_name_opens_what_the_gate_wants_first() {
     let s = Sandbox::new();
     begin(&s, "");
