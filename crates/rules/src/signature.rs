@@ -344,14 +344,27 @@ impl Checked {
         self.flaw.is_none()
     }
 
-    /// The better of two results, where one record has two signatures: whoever adds one takes nothing from the other.
+    /// Tells whether no other signature of the record can be better.
+    pub fn is_best(&self) -> bool {
+        self.holds() && self.is_touched()
+    }
+
+    fn is_touched(&self) -> bool {
+        self.signer.as_ref().is_some_and(|signer| signer.touched)
+    }
+
+    /// The better of two results, where one record has two signatures: whoever adds one takes nothing from the other. A
+    /// touched one stands for more.
     #[must_use]
     pub fn better(self, other: Checked) -> Checked {
-        let rank = |checked: &Checked| match checked.flaw {
-            None => 0,
-            Some(Flaw::NotListed) => 1,
-            Some(Flaw::Unchecked) => 2,
-            Some(Flaw::Broken) => 3,
+        let rank = |checked: &Checked| {
+            let flaw = match checked.flaw {
+                None => 0,
+                Some(Flaw::NotListed) => 1,
+                Some(Flaw::Unchecked) => 2,
+                Some(Flaw::Broken) => 3,
+            };
+            (flaw, !checked.is_touched())
         };
         if rank(&other) < rank(&self) {
             other
@@ -488,7 +501,7 @@ fn base64(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Checked, Flaw, Signed, base64, file, names, record_of, touched};
+    use super::{Checked, Flaw, Signed, Signer, base64, file, names, record_of, touched};
     use loopx_base::failure::Code;
     use loopx_base::id::Oid;
     use std::collections::BTreeSet;
@@ -525,6 +538,26 @@ mod tests {
             }
         }
         format!("-----BEGIN SSH SIGNATURE-----\n{text}\n-----END SSH SIGNATURE-----\n")
+    }
+
+    #[test]
+    fn w12_of_two_signatures_that_hold_the_touched_one_counts() {
+        let by = |kind: &str, touched| {
+            Checked::good(Signer {
+                key: "SHA256:x".to_owned(),
+                kind: kind.to_owned(),
+                touched,
+                principals: Vec::new(),
+            })
+        };
+        let (plain, touch) = (by("ED25519", false), by("ED25519-SK", true));
+        assert_eq!(plain.clone().better(touch.clone()), touch);
+        assert_eq!(touch.clone().better(plain.clone()), touch);
+        assert!(touch.is_best() && !plain.is_best());
+        // A flaw is worse than any touch is good.
+        let mut broken = touch;
+        broken.flaw = Some(Flaw::Broken);
+        assert_eq!(broken.better(plain.clone()), plain);
     }
 
     #[test]

@@ -94,9 +94,10 @@ impl Judge {
                 Some(best) => best.better(checked),
                 None => checked,
             };
-            let holds = better.holds();
+            // A policy may ask for a touch: a signature without one says less than one with it.
+            let is_best = better.is_best();
             best = Some(better);
-            if holds {
+            if is_best {
                 break;
             }
         }
