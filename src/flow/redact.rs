@@ -7,8 +7,9 @@ use super::sync::follow;
 use super::sync::guard::{credentials, described};
 use super::workcopy::FOLDER;
 use super::write_scope::Opening;
+use loopx_base::failpoint::fail;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
 use loopx_base::redaction::{LEAST, Texts, typed};
 use loopx_base::{counted, shell_word};
@@ -120,8 +121,15 @@ pub(crate) fn redact(ctx: &Context, request: &Request) -> Result<Report> {
         follow(&opening.scope(ctx), what, Some(&report.before));
         store.drop_disposable();
         report.files = files(&ctx.repo, &texts);
+        // The texts are out: who cannot say what else has them has not failed.
+        let said = "the texts are taken out of the sessions' branch";
+        let found = refs(&ctx.repo, &store, &made);
+        let left = (said, "the look for refs that still lead to them");
+        let help = Hint::git("for-each-ref");
+        report.refs = ctx.follow(left, help, found).unwrap_or_default();
+    } else {
+        report.refs = refs(&ctx.repo, &store, &made)?;
     }
-    report.refs = refs(&ctx.repo, &store, &made)?;
     report.forget = forget(&ctx.repo, &store);
     Ok(report)
 }
@@ -325,6 +333,7 @@ fn require_whole(
 
 /// The refs from which an old commit can be reached.
 fn refs(repo: &Repo, store: &Store<'_>, made: &Redacted) -> Result<Vec<String>> {
+    fail("kept-read").map_err(|error| loopx_git::unreadable(Path::new("refs"), &error))?;
     let own = [store.branch_ref(), store.shadow_ref()];
     let mut found = Vec::new();
     for (name, tip) in repo.refs_below("refs/")? {

@@ -145,6 +145,24 @@ fn a_secret_goes_out_of_all_that_was_not_pushed_and_nothing_else_does() {
 }
 
 #[test]
+fn n14_a_redaction_is_done_where_the_look_behind_it_fails() {
+    let s = crate::support::session::started("");
+    s.loopx(&["note", "Is topsecret7777 right?"]).ok();
+    let before = s.git(&["rev-parse", "loopx"]).line();
+    let redact = |args: &[&str]| {
+        let call = s.call(LOOPX).args(&["redact", "--text-from", "-"]);
+        let call = call.args(args).env("LOOPX_FAILPOINT", "error:kept-read:1+");
+        call.stdin("topsecret7777").run()
+    };
+    assert_ne!(redact(&["--dry-run"]).code, Some(0));
+    let out = redact(&[]);
+    assert_eq!(out.code, Some(0), "{out}");
+    let said = "warning: the texts are taken out of the sessions' branch; left: the look for refs";
+    assert!(out.stderr.contains(said), "{out}");
+    assert_ne!(s.git(&["rev-parse", "loopx"]).line(), before);
+}
+
+#[test]
 fn w9_nothing_that_is_kept_beside_the_records_has_the_text_after_it() {
     let s = crate::support::session::started("");
     let text = "topsecret7777";
