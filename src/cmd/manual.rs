@@ -3,6 +3,7 @@
 
 use super::help::{self, EXITS};
 use crate::cli::{Cli, Exit};
+use crate::flow::files;
 use crate::ui::{Ui, line};
 use clap::CommandFactory;
 use clap_mangen::Man;
@@ -203,7 +204,7 @@ pub(crate) fn man(install: Option<Option<&Path>>, ui: &mut Ui) -> Result<Exit> {
     std::fs::create_dir_all(&man1).map_err(|error| failed(&man1, &error))?;
     for (name, page) in &pages {
         let path = man1.join(name);
-        std::fs::write(&path, page).map_err(|error| failed(&path, &error))?;
+        files::write(&path, page)?;
     }
     // Asked afterwards: it names no folder that is not there.
     let is_read = looked_at().map(|places| is_among(&dir, &places));

@@ -79,6 +79,18 @@ fn a_page_names_only_pages_that_there_are_and_has_the_sections_of_a_manual() {
 }
 
 #[test]
+fn n17_an_installation_that_is_cut_off_leaves_no_half_page() {
+    let s = Sandbox::new();
+    s.write("pages/man1/git-loopx.1", "of before\n");
+    let cut = "ulimit -f 8; exec git-loopx man --install pages";
+    let out = s.call("sh").args(&["-c", cut]).run();
+    assert_ne!(out.code, Some(0), "{out}");
+    assert_eq!(s.read("pages/man1/git-loopx.1"), "of before\n");
+    s.loopx(&["man", "--install", "pages"]).ok();
+    assert!(s.read("pages/man1/git-loopx.1").len() > 4_096);
+}
+
+#[test]
 fn man_is_installed_where_man_looks_and_it_says_where_it_does_not() {
     let s = Sandbox::new();
     s.program(
