@@ -575,3 +575,51 @@ fn t11_a_bundle_that_has_no_room_is_not_blamed() {
     }
     assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
 }
+
+/// Goes back to a point with the git directory on a disk of its own, which a hook fills.
+const GIT_DIR_FULL: &str =
+    "mount -t tmpfs -o size=8m tmpfs \"$1\" && cp -a .git/. \"$1\" || exit 99
+rm -r .git; echo \"gitdir: $1\" >.git
+dd if=/dev/zero of=\"$1/keeps\" bs=65536 count=1 2>/dev/null
+git-loopx point back long; code=$?
+rm -f \"$1/fill\" \"$1/keeps\"
+git status --porcelain >\"$2\"; git rev-parse HEAD >>\"$2\"
+rm .git; mkdir .git; cp -a \"$1/.\" .git
+exit $code";
+
+#[test]
+fn q28_a_git_dir_that_is_full_before_the_commit_to_a_point_leaves_code_and_index_as_they_were() {
+    let s = Sandbox::new();
+    if !may_mount(&s) {
+        return;
+    }
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--id", "it", "Shorter"]).ok();
+    for number in 0..400 {
+        s.write(format!("src/{number}.txt"), format!("then {number}\n"));
+    }
+    s.git(&["add", "src"]).ok();
+    s.git(&["commit", "--quiet", "-m", "Then"]).ok();
+    s.loopx(&["point", "add", "long"]).ok();
+    s.git(&["rm", "--quiet", "-r", "src"]).ok();
+    s.commit_file("code.txt", "now\n", "Now").ok();
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    let hook = s.path().join(".git/hooks/pre-commit");
+    let fill = "#!/bin/sh\ndd if=/dev/zero of=\"$(git rev-parse --absolute-git-dir)/fill\" bs=512 2>/dev/null\nexit 1\n";
+    s.script(&hook, fill);
+    let (place, seen) = (s.root().join("mounted"), s.root().join("seen"));
+    let text = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let out = mounting(&s, GIT_DIR_FULL, &[&text(&place), &text(&seen)]).run();
+    let out = out.fails_with(1);
+    assert!(
+        out.stderr.contains("the code of long was not committed"),
+        "{out}"
+    );
+    assert!(!out.stderr.contains("not as before"), "{out}");
+    let seen = fs::read_to_string(seen).expect("a file");
+    assert_eq!(seen, format!("{head}\n"), "{out}");
+    assert_eq!(s.read("code.txt"), "now\n");
+    assert!(!s.exists("src"));
+}

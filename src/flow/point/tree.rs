@@ -7,8 +7,8 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::Oid;
 use loopx_base::shell_word;
-use loopx_git::Repo;
 use loopx_git::run::{Captured, Run};
+use loopx_git::{Repo, TEMPORARY};
 use std::fs;
 use std::path::Path;
 
@@ -75,16 +75,16 @@ fn unknown_below(repo: &Repo, top: &Path, tree: &Oid, folder: &str) -> Result<Op
 }
 
 /// File that a step changes, as it stood before git wrote anything.
-struct Before {
+struct SeenFile {
     path: String,
     is_new: bool,
     stamp: Option<Stamp>,
 }
 
 /// Looks at the files that differ between two trees.
-fn look_at(ctx: &Context, top: &Path, (from, to): (&Oid, &Oid)) -> Result<Vec<Before>> {
+fn look_at(ctx: &Context, top: &Path, (from, to): (&Oid, &Oid)) -> Result<Vec<SeenFile>> {
     let changes = ctx.repo.changes(Some(from), to)?.into_iter();
-    let seen = changes.map(|change| Before {
+    let seen = changes.map(|change| SeenFile {
         stamp: stamp(&top.join(&change.path)),
         is_new: change.old.is_none(),
         path: change.path,
@@ -94,9 +94,9 @@ fn look_at(ctx: &Context, top: &Path, (from, to): (&Oid, &Oid)) -> Result<Vec<Be
 
 /// Puts back the files that git wrote before it could write no more: git leaves them torn, and the index as it was. A file
 /// that stands as it stood before is nothing that git wrote. Gives the files for which there is no room, either.
-fn put_back(top: &Path, before: Vec<Before>, (from, to): (&Oid, &Oid)) -> Result<Vec<String>> {
+fn put_back(top: &Path, seen: Vec<SeenFile>, (from, to): (&Oid, &Oid)) -> Result<Vec<String>> {
     let mut kept = Vec::new();
-    for file in before {
+    for file in seen {
         if stamp(&top.join(&file.path)) == file.stamp || !is_written(top, &file.path, to)? {
             continue;
         }
@@ -172,61 +172,89 @@ fn text_in(top: &Path, path: &str, tree: &Oid) -> Result<Option<Vec<u8>>> {
     Ok(said.ended.success().then_some(said.stdout))
 }
 
+/// Refusal of a way back; with the files that stand neither as before nor as then.
+fn refused(name: &str, said: &Captured, left: &[String]) -> Failure {
+    let mut message = format!("the code of {name} was not committed: {}", said.complaint());
+    let mut help = "status".to_owned();
+    if !left.is_empty() {
+        message.push_str(&format!("; changed and not as before: {}", left.join(", ")));
+        let words: Vec<_> = left.iter().map(|path| shell_word(path)).collect();
+        help = format!("restore --staged --worktree -- {}", words.join(" "));
+    }
+    Failure::refused(Code::PointNotCommitted, message).help(Hint::git(help))
+}
+
+/// Copies the index as it stands: where the commit fails for want of room, there is none for another index, either.
+fn copy_index(ctx: &Context) -> Result<Option<tempfile::TempPath>> {
+    let git_dir = ctx.repo.git_dir();
+    let index = git_dir.join("index");
+    let failed = |error: std::io::Error| loopx_git::unwritable(&index, &error);
+    let Ok(meta) = fs::metadata(&index) else {
+        return Ok(None);
+    };
+    let made = tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        .tempfile_in(&git_dir)
+        .map_err(failed)?;
+    fs::copy(&index, made.path()).map_err(failed)?;
+    // git tells by the time of an index which files it has to look at.
+    let times = meta
+        .modified()
+        .and_then(|time| made.as_file().set_modified(time));
+    times.map_err(failed)?;
+    Ok(Some(made.into_temp_path()))
+}
+
+/// Puts a copy of the index in its place, under git's lock. That needs no room.
+fn place_index(ctx: &Context, copy: &Path) -> std::io::Result<()> {
+    let git_dir = ctx.repo.git_dir();
+    let (index, lock) = (git_dir.join("index"), git_dir.join("index.lock"));
+    match fs::hard_link(copy, &lock) {
+        Ok(()) => fs::rename(&lock, &index),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
+        // A file system without such links.
+        Err(_) => fs::rename(copy, &index),
+    }
+}
+
 /// Commits the tree of then on top of what is there.
 pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Result<Option<Oid>> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(None);
     };
     let git = |words: &[&str]| Run::git(words).cwd(top).capture();
-    let refused = |said: &Captured| {
-        Failure::refused(
-            Code::PointNotCommitted,
-            format!("the code of {name} was not committed: {}", said.complaint()),
-        )
-        .help(Hint::git("status"))
-    };
-    let restored = || -> Result<()> {
-        if !git(&["read-tree", "-m", "-u", to.as_str(), from.as_str()])?
-            .ended
-            .success()
-        {
-            drop(git(&["read-tree", "--reset", "-u", from.as_str()])?);
-        }
-        Ok(())
-    };
     let before = ctx.repo.head()?.commit;
     // Times of files that were only touched say nothing of their content.
     drop(git(&["update-index", "-q", "--refresh"])?);
+    let copy = copy_index(ctx)?;
     let files = look_at(ctx, top, (from, to))?;
     let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
     if !read.ended.success() {
         let left = put_back(top, files, (from, to))?;
         drop(git(&["update-index", "-q", "--refresh"])?);
-        let failure = refused(&read);
-        return Err(match left.as_slice() {
-            [] => failure,
-            left => {
-                let words: Vec<_> = left.iter().map(|path| shell_word(path)).collect();
-                let restore = format!("restore -- {}", words.join(" "));
-                let changed = format!(
-                    "{}; changed and not as before: {}",
-                    failure.message,
-                    left.join(", ")
-                );
-                Failure::refused(Code::PointNotCommitted, changed).help(Hint::git(restore))
-            }
-        });
+        return Err(refused(name, &read, &left));
     }
     let subject = format!("Go back to {name}");
     let trailer = format!("Loopx-Point: {name}");
     let made = git(&["commit", "--quiet", "-m", &subject, "--trailer", &trailer])?;
     let head = present(ctx, top)?;
     // Git may have been ended behind its commit.
-    if !made.ended.success() && !is_way_back(ctx, (before.as_ref(), head.as_ref()), to)? {
-        restored()?;
-        return Err(refused(&made));
+    if made.ended.success() || is_way_back(ctx, (before.as_ref(), head.as_ref()), to)? {
+        return Ok(head);
     }
-    Ok(head)
+    for words in [
+        &["read-tree", "-m", "-u", to.as_str(), from.as_str()][..],
+        &["read-tree", "--reset", "-u", from.as_str()],
+    ] {
+        if git(words)?.ended.success() {
+            return Err(refused(name, &made, &[]));
+        }
+    }
+    let left = match copy.map(|copy| place_index(ctx, &copy)) {
+        Some(Err(_)) => files.into_iter().map(|file| file.path).collect(),
+        _ => put_back(top, files, (from, to))?,
+    };
+    Err(refused(name, &made, &left))
 }
 
 /// The present commit. The commit of the way back may stand: git is asked before that is called a failure.
