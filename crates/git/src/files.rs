@@ -201,6 +201,28 @@ impl Files {
 }
 
 impl Files {
+    /// Moves a ref that is there, compared under its lock; false where it stands elsewhere. Of other refs nothing is
+    /// asked: where this one stands, none is in its way. libgit2 would read all packed refs to see that, ten thousand
+    /// branches in each command that writes.
+    fn move_known(
+        &self,
+        name: &str,
+        new: git2::Oid,
+        old: git2::Oid,
+        why: &str,
+    ) -> std::result::Result<bool, git2::Error> {
+        let mut moving = self.repo.transaction()?;
+        moving.lock_ref(name)?;
+        let there = self.repo.find_reference(name)?;
+        let is_direct = there.kind() == Some(git2::ReferenceType::Direct);
+        if !is_direct || there.target() != Some(old) {
+            return Ok(false);
+        }
+        moving.set_target(name, new, None, why)?;
+        moving.commit()?;
+        Ok(true)
+    }
+
     /// The commit that a revision begins with: a name or an id, before `~2`, `^` and the like.
     fn start_of(&self, revision: &str) -> Option<Oid> {
         let name = revision.split(['~', '^', '@', ':']).next()?;
@@ -234,16 +256,24 @@ impl Backend for Files {
                 git2::ObjectFormat::Sha256 => git2::Oid::ZERO_SHA256,
             },
         };
-        match self
-            .repo
-            .reference_matching(name, self.raw(new)?, true, expected, why)
-        {
-            Ok(_) => Ok(Swap::Moved),
+        let new = self.raw(new)?;
+        let moved = match old {
+            Some(_) => self.move_known(name, new, expected, why),
+            None => {
+                let made = self.repo.reference_matching(name, new, true, expected, why);
+                made.map(|_| true)
+            }
+        };
+        match moved {
+            Ok(true) => Ok(Swap::Moved),
+            Ok(false) => Ok(Swap::Lost),
             Err(error) => match error.code() {
                 git2::ErrorCode::Locked => Ok(Swap::Locked),
                 git2::ErrorCode::Modified | git2::ErrorCode::Exists => Ok(Swap::Lost),
-                // The old value was expected and the ref is gone: also a lost race.
-                git2::ErrorCode::NotFound if old.is_some() => Ok(Swap::Lost),
+                // The old value was expected and the ref is gone, or is a folder of refs: also a lost race.
+                git2::ErrorCode::NotFound | git2::ErrorCode::Directory if old.is_some() => {
+                    Ok(Swap::Lost)
+                }
                 _ => Err(failed(&error, format!("move {name}"))),
             },
         }
