@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tempfile::TempDir;
 
+/// Bytes of a pack that are written at once.
+const GATHERED: usize = 64 << 10;
+
 /// libgit2's repository without its refs.
 pub(super) struct Database {
     repo: Rc<git2::Repository>,
@@ -169,10 +172,17 @@ impl Database {
         let mut indexer =
             git2::Indexer::new_ext(None, folder, 0o444, false, self.format()).map_err(doing)?;
         let mut written = Ok(());
+        // libgit2 hands over each header and each piece by itself, and the indexer maps the file anew for each.
+        let mut gathered = Vec::with_capacity(GATHERED);
         let fed = builder.foreach(|part| {
-            written = indexer.write_all(part);
+            if gathered.len() + part.len() > GATHERED {
+                written = indexer.write_all(&gathered);
+                gathered.clear();
+            }
+            gathered.extend_from_slice(part);
             written.is_ok()
         });
+        let written = written.and_then(|()| indexer.write_all(&gathered));
         // Where writing stopped it, that says why; libgit2 only says that it was stopped.
         written.map_err(|error| super::unwritable(folder, &error))?;
         fed.map_err(doing)?;
