@@ -306,15 +306,17 @@ fn taken_back(done: &Unarchived, mode: Mode, ctx: &Context, ui: &mut Ui) -> Resu
 /// Shows what becomes of the files, and gives it as JSON where that is asked for.
 fn show(changes: &[SpecChange], dry_run: bool, ui: &mut Ui) -> Vec<Value> {
     let color = ui.color();
-    let mut files = Vec::new();
-    for change in changes {
-        let (old, new) = (
-            change.before.as_deref().unwrap_or(""),
-            change.after.as_deref().unwrap_or(""),
-        );
-        if dry_run {
-            ui.raw_text(&diff::unified(&change.path, old, new, color));
-        } else {
+    let sides = |change: &SpecChange| {
+        let [old, new] = [&change.before, &change.after].map(Option::as_deref);
+        [old.unwrap_or(""), new.unwrap_or("")].map(str::to_owned)
+    };
+    ui.lines(|ui| {
+        for change in changes {
+            if dry_run {
+                let [old, new] = sides(change);
+                ui.raw_text(&diff::unified(&change.path, &old, &new, color));
+                continue;
+            }
             let verb = match (&change.before, &change.after) {
                 (None, _) => "new",
                 (_, None) => "gone",
@@ -322,14 +324,18 @@ fn show(changes: &[SpecChange], dry_run: bool, ui: &mut Ui) -> Vec<Value> {
             };
             ui.status(format!("  {verb:6}  {}", clean(&change.path)));
         }
-        if ui.is_json() {
-            files.push(json!({
-                "path": change.path,
-                "created": change.before.is_none(),
-                "removed": change.after.is_none(),
-                "diff": diff::unified(&change.path, old, new, false),
-            }));
-        }
+    });
+    if !ui.is_json() {
+        return Vec::new();
     }
-    files
+    let files = changes.iter().map(|change| {
+        let [old, new] = sides(change);
+        json!({
+            "path": change.path,
+            "created": change.before.is_none(),
+            "removed": change.after.is_none(),
+            "diff": diff::unified(&change.path, &old, &new, false),
+        })
+    });
+    files.collect()
 }
