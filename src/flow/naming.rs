@@ -81,12 +81,14 @@ impl Context {
         if let Some(called) = self.called(snapshot)? {
             return Ok(called == *id);
         }
-        let active = snapshot.active_ids()?;
-        let is_only = active.contains(id)
-            && !active
-                .iter()
-                .any(|other| other != id && goes_on(snapshot, other))
-            && (active.len() == 1 || goes_on(snapshot, id));
+        let (mut is_there, mut has_others) = (false, false);
+        let another = snapshot.any_active(|other| {
+            let is_other = other != id;
+            is_there |= !is_other;
+            has_others |= is_other;
+            is_other && goes_on(snapshot, other)
+        })?;
+        let is_only = !another && is_there && (!has_others || goes_on(snapshot, id));
         Ok(is_only && self.takes(snapshot, id).is_ok())
     }
 

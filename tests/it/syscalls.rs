@@ -2,7 +2,7 @@
 //! there, is seen here on every machine. Milliseconds are the benchmark's.
 
 use crate::support::issues::backlog;
-use crate::support::scale::prolong;
+use crate::support::scale::{SEED, grow, prolong};
 use crate::support::store::{ID, READY, put, started};
 use crate::support::{LOOPX, Sandbox, session};
 use std::collections::BTreeSet;
@@ -142,10 +142,15 @@ fn long(operations: usize) -> Sandbox {
         .ok();
     s.loopx(&["-s", "demo", "note", "--ask", "Which host?"])
         .ok();
+    unpack(&s);
+    s
+}
+
+/// Gives each object a file of its own.
+fn unpack(s: &Sandbox) {
     let unpack = "mkdir ../packs && mv .git/objects/pack/* ../packs && \
                   for pack in ../packs/*.pack; do git unpack-objects -q <\"$pack\" || exit; done";
     s.call("sh").args(&["-c", unpack]).run().ok();
-    s
 }
 
 /// The objects that a command opens the files of before it moves the branch, if it does.
@@ -229,4 +234,46 @@ fn f3_a_session_of_many_operations_is_bound_for_what_one_of_few_costs() {
     // Records of many lie one folder deeper, in five folders.
     let (few, many) = (few.len(), many.len());
     assert!(many <= few + 6, "{many}, of few {few}");
+}
+
+/// A command that was told its session listed all others, to see whether the session has to be named.
+#[test]
+fn a_session_that_is_named_is_found_without_the_folders_of_all_others() {
+    let s = Sandbox::new();
+    s.commit_file("a", "a\n", "first").ok();
+    grow(&s, 400, 1);
+    unpack(&s);
+    let args = ["-s", SEED, "cat", "intent.md"];
+    let Some(opened) = objects(&s, &args) else {
+        return;
+    };
+    // Sessions lie in up to 256 folders.
+    assert!((1..60).contains(&opened.len()), "{}", opened.len());
+}
+
+/// libgit2 reads all packed refs to see whether a ref is in the way of the one that it writes.
+#[test]
+fn a_save_beside_many_packed_branches_does_not_read_them() {
+    let s = session::started("");
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    let branches = (0..2_000).map(|n| format!("create refs/heads/topic/{n:05} {head}\n"));
+    let branches: String = branches.collect();
+    let call = s.call("git").args(&["update-ref", "--stdin"]);
+    call.stdin(branches).run().ok();
+    s.git(&["pack-refs", "--all"]).ok();
+    let packed = fs::metadata(s.path().join(".git/packed-refs")).expect("packed refs");
+    // The first save gives the branch of the sessions a file of its own.
+    for text in ["One.", "Two."] {
+        s.write(
+            ".loopx/demo/spec.md",
+            format!("{}\n{text}\n", session::READY_SPEC),
+        );
+        let Some(calls) = calls(&s, &["-s", "demo", "save"]) else {
+            return;
+        };
+        let largest = largest(&calls);
+        assert!((largest as u64) < packed.len(), "{largest} bytes at once");
+    }
+    s.git(&["reflog", "-2", "loopx"]).says("loopx@{1}").ok();
+    s.loopx(&["fsck"]).says("all whole").ok();
 }

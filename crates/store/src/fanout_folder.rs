@@ -72,25 +72,55 @@ pub(super) fn entries_but(
     without: &[String],
 ) -> Result<Vec<Held>> {
     let layout = layout(repo, kind, fanout)?;
-    let mut found = BTreeMap::new();
+    let mut found = Vec::with_capacity(layout.flat.len());
     for (folder, tree) in layout.folders {
         if without.contains(&folder) {
             continue;
         }
         for (name, entry) in repo.list_tree(&tree)? {
-            let place = format!("{folder}/{name}");
-            let held = Held { name, place, entry };
-            // One that lies in the wrong folder is found by nobody who asks for its name.
-            if held.place == kind.place(&held.name, true) || !found.contains_key(&held.name) {
-                found.insert(held.name.clone(), held);
-            }
+            let place = [&folder, "/", &name].concat();
+            found.push(Held { name, place, entry });
         }
     }
     for (name, entry) in layout.flat {
         let place = name.clone();
-        found.insert(name.clone(), Held { name, place, entry });
+        found.push(Held { name, place, entry });
     }
-    Ok(found.into_values().collect())
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    // One side by side counts more than one in its folder. One that lies in the wrong folder is found by nobody who
+    // asks for its name.
+    let worth = |held: &Held| match held.place.contains('/') {
+        false => 2,
+        true => u8::from(held.place == kind.place(&held.name, true)),
+    };
+    found.dedup_by(|later, kept| {
+        let is_same = later.name == kept.name;
+        if is_same && worth(later) > worth(kept) {
+            std::mem::swap(later, kept);
+        }
+        is_same
+    });
+    Ok(found)
+}
+
+/// Tells whether a question is answered with yes for one of the names in a fan-out folder; a name that stands in both
+/// layouts is asked about twice. The folders are read one after the other, up to that name.
+pub(super) fn any_name(
+    repo: &Repo,
+    kind: Fanout,
+    fanout: &Oid,
+    ask: &mut dyn FnMut(&str) -> bool,
+) -> Result<bool> {
+    let layout = layout(repo, kind, fanout)?;
+    if layout.flat.iter().any(|(name, _)| ask(name)) {
+        return Ok(true);
+    }
+    for (_, folder) in layout.folders {
+        if repo.list_tree(&folder)?.iter().any(|(name, _)| ask(name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Shows the name of every folder that a fan-out folder holds; one that stands in both layouts twice. Nothing else of it is made,

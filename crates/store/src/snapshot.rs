@@ -174,6 +174,18 @@ impl<'r> Snapshot<'r> {
         Ok(folders.into_iter().map(|(id, ..)| id).collect())
     }
 
+    /// Tells whether a question is answered with yes for one of the active sessions. No more folders are read than it
+    /// takes to meet that session.
+    pub fn any_active(&self, mut ask: impl FnMut(&SessionId) -> bool) -> Result<bool> {
+        let Some(entry) = self.repo.entry_at(&self.tree, layout::SESSIONS)? else {
+            return Ok(false);
+        };
+        let fanout = self.folder(layout::SESSIONS, &entry)?;
+        fanout_folder::any_name(self.repo, Fanout::Names, fanout, &mut |name| {
+            SessionId::parse(name).is_ok_and(|id| ask(&id))
+        })
+    }
+
     /// The names of everything that stands where sessions do, active and archived.
     pub fn session_names(&self) -> Result<Vec<String>> {
         let paths = self.session_paths()?.into_iter();
