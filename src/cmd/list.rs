@@ -72,10 +72,7 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (none, false) if none.is_empty() => Some(flow::begin::begin(ctx)?),
         _ => None,
     };
-    ui.json(
-        "list",
-        &json!({ "sessions": board.sessions, "left_out": board.left_out }),
-    );
+    ui.json("list", &document(&board));
     show(&board, ctx, ui);
     if let Some(next) = next {
         ui.next(&next);
@@ -86,7 +83,10 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 /// The sessions that go on, and what is next for somebody who is in none of them.
 pub(crate) fn board(ctx: &Context, next: &Advised, ui: &mut Ui) -> Result<Exit> {
     let board = list::list(ctx, &Request::default())?;
-    let mut body = json!({ "sessions": board.sessions, "left_out": board.left_out });
+    let mut body = match ui.is_json() {
+        true => json!(document(&board)),
+        false => json!({}),
+    };
     // The page stands, whatever can be read of the backlog: `fsck` names what is damaged.
     let issues = if board.sessions.is_empty() {
         view::list(ctx, &first_issues()).ok()
@@ -115,6 +115,20 @@ pub(crate) fn board(ctx: &Context, next: &Advised, ui: &mut Ui) -> Result<Exit> 
     }
     ui.next(next);
     Ok(Exit::Done)
+}
+
+/// The document of a board: of ten thousand rows it is made only where somebody reads it.
+#[derive(serde::Serialize)]
+struct Document<'b> {
+    sessions: &'b [Listed],
+    left_out: usize,
+}
+
+fn document(board: &Board) -> Document<'_> {
+    Document {
+        sessions: &board.sessions,
+        left_out: board.left_out,
+    }
 }
 
 /// The first issues of the backlog that somebody can begin.
@@ -316,15 +330,22 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
         texts
             .iter()
             .zip(&widths)
-            .map(|(text, width)| layout::pad(&layout::cut(text, *width), *width))
+            .map(|(text, width)| layout::cell(text, *width))
             .collect()
     };
-    let join = |cells: Vec<String>| {
-        let cells: Vec<String> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
-        cells.join("  ").trim_end().to_owned()
+    let join = |cells: &[String]| {
+        let mut line = String::with_capacity(columns);
+        for cell in cells.iter().filter(|cell| !cell.is_empty()) {
+            if !line.is_empty() {
+                line.push_str("  ");
+            }
+            line.push_str(cell);
+        }
+        line.truncate(line.trim_end().len());
+        line
     };
     let heads: Vec<String> = HEADS.iter().map(|head| (*head).to_owned()).collect();
-    let head = join(shown(&heads));
+    let head = join(&shown(&heads));
     ui.out(format!("  {}", ui.paint(style::DIM, &head)));
     let mut board = String::new();
     for (row, one) in rows.iter().zip(sessions) {
@@ -339,7 +360,9 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
         }
         row.paint(&mut cells, ui);
         let mark = if row.current { current_mark() } else { " " };
-        board.push_str(&format!("{mark} {}\n", join(cells)));
+        for part in [mark, " ", &join(&cells), "\n"] {
+            board.push_str(part);
+        }
         let questions = one.questions.iter().filter(|_| ui.shows_codes());
         let asked = questions.map(|Question { number, by, text }| {
             format!("asked  @{number} {} ({})", line(text), line(by))

@@ -52,7 +52,19 @@ pub(crate) fn width(text: &str) -> usize {
 /// `text` with spaces behind it up to so many columns.
 pub(crate) fn pad(text: &str, columns: usize) -> String {
     let left = columns.saturating_sub(width(text));
-    format!("{text}{}", " ".repeat(left))
+    let mut padded = String::with_capacity(text.len() + left);
+    padded.push_str(text);
+    padded.extend(std::iter::repeat_n(' ', left));
+    padded
+}
+
+/// Text in the cell of a table: cut or padded to so many columns.
+pub(crate) fn cell(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        pad(text, columns)
+    } else {
+        pad(&cut(text, columns), columns)
+    }
 }
 
 /// `text` in at most so many columns: what is left out is marked.

@@ -11,7 +11,8 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Stage;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
 /// Number of sessions from which on a file is worth keeping: fewer are read just as fast.
@@ -54,11 +55,12 @@ impl From<State> for Summary {
     }
 }
 
-#[derive(Default, Serialize, Deserialize)]
-struct Kept {
+/// Content of the file. It is read with its summaries, and written with references to them.
+#[derive(Serialize, Deserialize)]
+struct Kept<Key: Eq + Hash, Value> {
     format: u32,
     /// Summaries by the folder's tree id: the same folder gives the same summary.
-    by_tree: HashMap<Oid, Summary>,
+    by_tree: HashMap<Key, Value>,
 }
 
 impl Snapshot<'_> {
@@ -67,36 +69,36 @@ impl Snapshot<'_> {
     pub fn summaries(&self, archived: bool) -> Result<Vec<(SessionId, Result<Summary>)>> {
         let folders = self.session_folders(archived)?;
         let file = (folders.len() >= WORTH_KEEPING).then(|| place(&self.repo().common_dir()));
-        let mut kept = file.as_deref().map(read).unwrap_or_default();
+        let mut known = file.as_deref().map(read).unwrap_or_default();
         let mut fresh = false;
-        let mut trees = HashSet::with_capacity(folders.len());
+        let mut trees = Vec::with_capacity(folders.len());
         let mut found = Vec::with_capacity(folders.len());
         for (id, folder) in folders {
             let tree = folder.entry.id.clone();
-            let summary = match kept.by_tree.get(&tree) {
-                Some(summary) => Ok(summary.clone()),
+            let summary = match known.remove(&tree) {
+                Some(summary) => Ok(summary),
                 None => {
                     let read = self.load_folder(folder);
-                    let read = read.map(|Session { state, .. }| Summary::from(state));
-                    if let Ok(summary) = &read {
-                        fresh = true;
-                        kept.by_tree.insert(tree.clone(), summary.clone());
-                    }
-                    read
+                    fresh |= read.is_ok();
+                    read.map(|Session { state, .. }| Summary::from(state))
                 }
             };
-            trees.insert(tree);
+            trees.push(tree);
             found.push((id, summary));
         }
         if let Some(file) = file
             && fresh
         {
             // What this list left out will be asked for again.
-            kept.by_tree.retain(|tree, summary| {
-                trees.contains(tree) || matches!(summary.ending, Some(Ending::Archived { .. }))
-            });
+            known.retain(|_, summary| matches!(summary.ending, Some(Ending::Archived { .. })));
+            let listed = found.iter().zip(&trees);
+            let listed =
+                listed.filter_map(|((_, summary), tree)| Some((tree, summary.as_ref().ok()?)));
+            let kept = Kept {
+                format: FORMAT,
+                by_tree: known.iter().chain(listed).collect(),
+            };
             // A list without its file is slower, and right.
-            kept.format = FORMAT;
             if let Ok(bytes) = serde_json::to_vec(&kept) {
                 drop(self.repo().write_shared(&file, &bytes));
             }
@@ -109,10 +111,10 @@ fn place(common_dir: &Path) -> PathBuf {
     common_dir.join("loopx").join("list-cache.json")
 }
 
-fn read(file: &Path) -> Kept {
-    std::fs::read(file)
+fn read(file: &Path) -> HashMap<Oid, Summary> {
+    let kept = std::fs::read(file)
         .ok()
-        .and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok())
-        .filter(|kept| kept.format == FORMAT)
-        .unwrap_or_default()
+        .and_then(|bytes| serde_json::from_slice::<Kept<Oid, Summary>>(&bytes).ok())
+        .filter(|kept| kept.format == FORMAT);
+    kept.map(|kept| kept.by_tree).unwrap_or_default()
 }
