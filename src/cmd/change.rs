@@ -65,34 +65,11 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             && args.strict
             && !(one.warnings.is_empty() && one.waits_for.is_empty() && one.unserved.is_empty())
     };
-    for one in &judged {
-        let target = one.target.as_deref().unwrap_or("no branch");
-        let said = match one.verdict {
-            Word::Clean if held(one) => ui.paint(style::WARN, "clean, but not strictly"),
-            Word::Clean => ui.paint(style::GOOD, "clean"),
-            Word::Refused => ui.paint(style::BAD, "refused"),
-            Word::Conflict | Word::Unknown => ui.paint(style::BAD, "conflict"),
-        };
-        ui.out(format!("{} on {}: {said}", one.session, clean(target)));
-        blocker_lines(ui, &one.blockers);
-        conflict_lines(ui, &one.conflicts);
-        for (at, finding) in one.warnings.iter().enumerate() {
-            let id = ui.paint(style::WARN, finding.id);
-            ui.out(format!(
-                "  {id}  {}:{}: {}",
-                clean(&finding.file),
-                finding.line,
-                clean(&finding.message)
-            ));
-            // One way out of several warnings is said once, below the last.
-            let next = one.warnings.get(at + 1);
-            if next.is_none_or(|next| next.fix != finding.fix) {
-                ui.out(format!("      {}", clean(&ui.command(&finding.fix))));
-            }
-        }
-        blocker_lines(ui, &one.waits_for);
-        blocker_lines(ui, &one.unserved);
-    }
+    ui.lines(|ui| {
+        judged
+            .iter()
+            .for_each(|one| verdict_lines(one, held(one), ui))
+    });
     if args.all && judged.is_empty() {
         ui.status("no active session has a delta");
     }
@@ -113,6 +90,36 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     };
     ui.json("change validate", &document);
     Ok(end)
+}
+
+/// Says the verdict on one session, and what it is for.
+fn verdict_lines(one: &Judged, is_held: bool, ui: &mut Ui) {
+    let target = one.target.as_deref().unwrap_or("no branch");
+    let said = match one.verdict {
+        Word::Clean if is_held => ui.paint(style::WARN, "clean, but not strictly"),
+        Word::Clean => ui.paint(style::GOOD, "clean"),
+        Word::Refused => ui.paint(style::BAD, "refused"),
+        Word::Conflict | Word::Unknown => ui.paint(style::BAD, "conflict"),
+    };
+    ui.out(format!("{} on {}: {said}", one.session, clean(target)));
+    blocker_lines(ui, &one.blockers);
+    conflict_lines(ui, &one.conflicts);
+    for (at, finding) in one.warnings.iter().enumerate() {
+        let id = ui.paint(style::WARN, finding.id);
+        ui.out(format!(
+            "  {id}  {}:{}: {}",
+            clean(&finding.file),
+            finding.line,
+            clean(&finding.message)
+        ));
+        // One way out of several warnings is said once, below the last.
+        let next = one.warnings.get(at + 1);
+        if next.is_none_or(|next| next.fix != finding.fix) {
+            ui.out(format!("      {}", clean(&ui.command(&finding.fix))));
+        }
+    }
+    blocker_lines(ui, &one.waits_for);
+    blocker_lines(ui, &one.unserved);
 }
 
 /// The document of `change validate`.

@@ -7,6 +7,7 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Name of the program on a command line.
@@ -273,8 +274,13 @@ impl Command {
     fn typed(&self, place: Place<'_>) -> String {
         let named =
             |id: &&str| self.about_a_session && !self.words.split(' ').any(|word| word == *id);
-        let why = super::shell_word(general_reason(&self.words));
-        let words = self.words.replacen(REASON, &format!(" --reason {why}"), 1);
+        let words = match self.words.split_once(REASON) {
+            Some((before, after)) => {
+                let why = super::shell_word(general_reason(&self.words));
+                Cow::Owned(format!("{before} --reason {why}{after}"))
+            }
+            None => Cow::Borrowed(self.words.as_str()),
+        };
         // Which command shows that a change works, only a person knows.
         if let Some(before) = words.strip_suffix(" COMMAND") {
             let session = self.session.as_deref().or(place.session.filter(named));

@@ -34,6 +34,13 @@ use std::fmt::Display;
 /// `text` with every control character but newline and tab made visible (`^[`), so that a name or an
 /// artifact cannot drive the reader's terminal.
 pub fn clean(text: &str) -> String {
+    // Most texts have nothing else.
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

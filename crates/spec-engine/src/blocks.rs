@@ -35,15 +35,20 @@ pub(crate) fn nodes(op: &Operation, eol: Eol) -> Vec<Node<'static>> {
 
 /// Tells whether a new text only spaces the old one otherwise. In code every blank counts.
 fn unchanged(old: &str, new: &str) -> bool {
-    let code = |text: &str| {
-        ["```", "~~~", "    "]
-            .iter()
-            .any(|mark| text.contains(mark))
-    };
-    if code(old) || code(new) {
+    if has_code(old) || has_code(new) {
         return to_lf(old).trim_end() == to_lf(new).trim_end();
     }
     same_content(old, new)
+}
+
+/// Tells whether a text has the mark of a fence, or four blanks in a row.
+fn has_code(text: &str) -> bool {
+    let (mut last, mut run) = (0, 0);
+    text.bytes().any(|byte| {
+        run = if byte == last { run + 1 } else { 1 };
+        last = byte;
+        matches!((byte, run), (b'`' | b'~', 3) | (b' ', 4))
+    })
 }
 
 pub(crate) fn blank(eol: Eol) -> &'static str {

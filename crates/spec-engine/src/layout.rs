@@ -276,6 +276,12 @@ impl<'t> Layout<'t> {
 
     /// The range of `part`, a slice of the text at `whole`.
     fn within(&self, whole: &Range<usize>, part: &str) -> Range<usize> {
+        let at = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
+        let end = at.saturating_add(part.len());
+        if whole.start <= at && end <= whole.end {
+            return at..end;
+        }
+        // A text from elsewhere: where its words stand last.
         let offset = self.slice(whole).rfind(part).unwrap_or(0);
         whole.start + offset..whole.start + offset + part.len()
     }

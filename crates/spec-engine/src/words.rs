@@ -356,9 +356,11 @@ pub(crate) fn lower_case_level(text: &str) -> bool {
 /// Cuts `word` (lower case) from the front, in any case.
 fn strip<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let head = text.get(..word.len())?;
-    (head.to_lowercase() == *word)
-        .then(|| text.get(word.len()..))
-        .flatten()
+    let is_same = match head.is_ascii() {
+        true => head.eq_ignore_ascii_case(word),
+        false => head.to_lowercase() == *word,
+    };
+    is_same.then(|| text.get(word.len()..)).flatten()
 }
 
 /// Text behind a colon, ASCII or full-width, with white space around it gone.
