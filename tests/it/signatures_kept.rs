@@ -534,6 +534,26 @@ fn r23_without_ssh_keygen_a_broken_signature_takes_no_other_away() {
 }
 
 #[test]
+fn w13_a_signature_that_is_written_in_another_way_is_no_other_one() {
+    let (d, clone) = world();
+    guarded(&d);
+    let path = signature(&d);
+    let good = d.git_in(&clone, &["cat-file", "blob", &format!("loopx:{path}")]);
+    let good = good.ok();
+    let (payload, armour) = parted(&good);
+    let respelled = format!("{payload}{}", armour.replacen("\nU", "\n U", 1));
+    assert_ne!(good, respelled);
+    let call = d.call("git").args(&["hash-object", "-w", "--stdin"]);
+    let blob = call.stdin(respelled.as_bytes()).run().line();
+    let record = path.strip_suffix(".sig").expect("a signature");
+    let other = format!("{record}.{blob}.sig");
+    let commit = by_hand(&d, &clone, &[(other, Some(respelled.as_bytes()))]);
+    push(&d, &clone, &commit)
+        .fails_with(1)
+        .says("written in another way");
+}
+
+#[test]
 fn r24_a_full_look_believes_no_note_of_an_earlier_one() {
     let (d, _) = world();
     let signature = signature(&d);

@@ -276,6 +276,12 @@ impl<'a> Signed<'a> {
     pub fn statement(&self, path: &str) -> Result<Statement> {
         parse_json(self.payload, path)
     }
+
+    /// Tells whether two files have one signature, however its armour is written: spaces and lines say nothing.
+    pub fn is_respelled(&self, other: &Signed<'_>) -> bool {
+        let one = decoded(self.armour);
+        self.payload == other.payload && one.is_some() && one == decoded(other.armour)
+    }
 }
 
 /// The bytes of a signature file.
@@ -448,12 +454,7 @@ pub fn touched(armour: &str) -> bool {
 /// PROTOCOL.sshsig: magic, version, key, namespace, reserved, hash, signature; that of a security key
 /// ends in flags and a counter.
 fn sk_flags(armour: &str) -> Option<u8> {
-    let body: String = armour
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with("-----"))
-        .collect();
-    let bytes = base64(&body)?;
+    let bytes = decoded(armour)?;
     let mut rest = bytes.strip_prefix(b"SSHSIG")?.get(4..)?;
     for _ in 0..4 {
         rest = string(rest)?.1;
@@ -468,6 +469,14 @@ fn sk_flags(armour: &str) -> Option<u8> {
         [flags, _, _, _, _] => Some(*flags),
         _ => None,
     }
+}
+
+/// The bytes that an armour has.
+fn decoded(armour: &str) -> Option<Vec<u8>> {
+    let lines = armour.lines().map(str::trim);
+    let body = lines.filter(|line| !line.starts_with("-----"));
+    let body: String = body.flat_map(str::split_whitespace).collect();
+    base64(&body)
 }
 
 /// A string of the SSH wire format, and what follows it.

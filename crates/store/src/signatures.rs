@@ -267,6 +267,28 @@ pub(super) fn is_of(repo: &Repo, name: &str, blob: &Oid) -> bool {
         && !matches!(Signatures::of(repo).integrity(&signed, &bytes), Ok(Some(_)))
 }
 
+/// Reason why a signature is another one of its record in other words: there would be no end of them.
+fn respelled(repo: &Repo, has: &Records, (name, blob): (&str, &Oid)) -> Result<Option<String>> {
+    let beside = has.files().filter(|(one, other)| {
+        is_signature(one) && *other != blob && record_of(one) == record_of(name)
+    });
+    let beside: Vec<_> = beside.collect();
+    if beside.is_empty() {
+        return Ok(None);
+    }
+    let bytes = read(repo, blob)?.unwrap_or_default();
+    let Ok(signed) = Signed::parse(&bytes, name) else {
+        return Ok(None);
+    };
+    for (one, other) in beside {
+        let bytes = read(repo, other)?.unwrap_or_default();
+        if Signed::parse(&bytes, one).is_ok_and(|other| signed.is_respelled(&other)) {
+            return Ok(Some(format!("it is {one}, written in another way")));
+        }
+    }
+    Ok(None)
+}
+
 /// First signature of a session's folder that none of the folders before has, and that is none over its record; with the
 /// reason.
 pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Option<String>> {
@@ -309,6 +331,10 @@ pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Op
                 Err(_) => None,
                 Ok(op) => known.fault(&op, read(repo, &blob)?.as_deref())?,
             },
+        };
+        let why = match why {
+            None => respelled(repo, &has, (&name, &blob))?,
+            why => why,
         };
         if let Some(why) = why {
             found = Some(format!("{name} is no signature of its record: {why}"));
