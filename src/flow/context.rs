@@ -299,6 +299,9 @@ impl Context {
                 let help = Hint::git("fetch --unshallow").note("(this clone is shallow)");
                 return Err(base_missing(&state.id, base).help(help));
             }
+            if let Ok(Some(fetch)) = super::gone::unfetched(self, state) {
+                return Err(base_missing(&state.id, base).help(fetch.into_hint()));
+            }
             let onto = super::rebase::suggest(self, state, &Policy::default());
             let onto = onto.ok().flatten();
             let onto = onto.as_ref().map_or("COMMIT", Oid::short);

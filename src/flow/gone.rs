@@ -102,18 +102,34 @@ fn never_asked(ctx: &Context, state: &State, branch: &str) -> Result<Option<Advi
         if specs.is_empty() || specs.iter().any(covers) {
             continue;
         }
-        let anew = match &state.base {
-            Some(base) if ctx.repo.contains(base)? => format!(" {}", base.short()),
-            _ => String::new(),
-        };
         let (name, from) = (shell_word(branch), shell_word(&remote));
-        let why = format!(
-            "the branch {branch} is not here, and this clone fetches other branches of {remote} only; where {remote} has no {branch}, it begins anew: git branch {name}{anew}"
+        let mut why = format!(
+            "the branch {branch} is not here, and this clone fetches other branches of {remote} only"
         );
+        match &state.base {
+            // Nothing begins anew without the commit that the session began on.
+            Some(base) if !ctx.repo.contains(base)? => {}
+            base => {
+                let at = base.as_ref().map(|base| format!(" {}", base.short()));
+                let at = at.unwrap_or_default();
+                why.push_str(&format!(
+                    "; where {remote} has no {branch}, it begins anew: git branch {name}{at}"
+                ));
+            }
+        }
         let fetch = Hint::git(format!("fetch {from} {name}:{name}"));
         return Ok(Some(Advised::from(fetch).advice(why)));
     }
     Ok(None)
+}
+
+/// The command that asks a remote for the branch of a session, where this clone was never set up to fetch that branch:
+/// what the session names may be on it.
+pub(super) fn unfetched(ctx: &Context, state: &State) -> Result<Option<Advised>> {
+    match &state.branch {
+        Some(branch) if upstream::is_missing(ctx, state)? => never_asked(ctx, state, branch),
+        _ => Ok(None),
+    }
 }
 
 /// The command that leads back to the commits of a branch that is not here.

@@ -88,6 +88,35 @@ fn q26_a_clone_of_a_single_branch_is_led_to_the_branch_of_the_session() {
 }
 
 #[test]
+fn q26_a_base_that_is_on_the_branch_alone_is_fetched_with_that_branch() {
+    let s = built();
+    s.loopx(&["-s", "it", "abandon"]).ok();
+    s.git(&["switch", "--quiet", "-c", "later"]).ok();
+    s.commit_file("src/b", "on it alone\n", "Its base").ok();
+    s.loopx(&["start", "--quick", "--id", "late", "Later"]).ok();
+    s.commit_file("src/b", "more\n", "More").ok();
+    s.git(&["push", "--quiet", "origin", "later"]).ok();
+    s.loopx(&["sync", "origin"]).ok();
+    let (remote, dir) = (s.root().join("remote.git"), s.root().join("single"));
+    let address = format!("file://{}", remote.display());
+    let clone = ["clone", "--quiet", "--single-branch", "--branch", "main"];
+    s.git(&[&clone[..], &[&address, "../single"]].concat()).ok();
+    s.loopx_in(&dir, &["init"]).ok();
+    let doctor = s.loopx_in(&dir, &["doctor"]).fails_with(1);
+    assert!(!doctor.stdout.contains("COMMIT"), "{doctor}");
+    assert!(!doctor.stdout.contains("git switch -c"), "{doctor}");
+    let lead = "git fetch origin later:later";
+    assert_eq!(doctor.stdout.matches(lead).count(), 2, "{doctor}");
+    let said = s.loopx_in(&dir, &["-s", "late", "next"]).ok();
+    assert_eq!(said.trim(), lead);
+    s.call("sh").cwd(&dir).args(&["-c", &said]).run().ok();
+    s.loopx_in(&dir, &["doctor"]).ok();
+    s.loopx_in(&dir, &["-s", "late", "next"])
+        .says("git switch later")
+        .ok();
+}
+
+#[test]
 fn reviewed_code_that_was_not_pushed_is_fetched_or_waited_for() {
     let s = built();
     reviewed(&s);

@@ -122,6 +122,9 @@ fn baseless(ctx: &Context, facts: &Facts<'_>) -> Result<Advised> {
         let why = "this clone is shallow, and the commit that it started from was not fetched";
         return Ok(Advised::from(Hint::git("fetch --unshallow")).advice(why));
     }
+    if let Some(fetch) = gone::unfetched(ctx, state)? {
+        return Ok(fetch);
+    }
     let why = "the commit that it started from is gone";
     let onto = rebase::suggest(ctx, state, &facts.policy)?;
     let rebase =
