@@ -83,9 +83,10 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 /// The sessions that go on, and what is next for somebody who is in none of them.
 pub(crate) fn board(ctx: &Context, next: &Advised, ui: &mut Ui) -> Result<Exit> {
     let board = list::list(ctx, &Request::default())?;
-    let mut body = match ui.is_json() {
-        true => json!(document(&board)),
-        false => json!({}),
+    let mut body = if ui.is_json() {
+        json!(document(&board))
+    } else {
+        json!({})
     };
     // The page stands, whatever can be read of the backlog: `fsck` names what is damaged.
     let issues = if board.sessions.is_empty() {

@@ -356,9 +356,10 @@ pub(crate) fn lower_case_level(text: &str) -> bool {
 /// Cuts `word` (lower case) from the front, in any case.
 fn strip<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let head = text.get(..word.len())?;
-    let is_same = match head.is_ascii() {
-        true => head.eq_ignore_ascii_case(word),
-        false => head.to_lowercase() == *word,
+    let is_same = if head.is_ascii() {
+        head.eq_ignore_ascii_case(word)
+    } else {
+        head.to_lowercase() == *word
     };
     is_same.then(|| text.get(word.len()..)).flatten()
 }

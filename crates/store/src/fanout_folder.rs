@@ -89,9 +89,12 @@ pub(super) fn entries_but(
     found.sort_by(|one, other| one.name.cmp(&other.name));
     // One side by side counts more than one in its folder. One that lies in the wrong folder is found by nobody who
     // asks for its name.
-    let worth = |held: &Held| match held.place.contains('/') {
-        false => 2,
-        true => u8::from(held.place == kind.place(&held.name, true)),
+    let worth = |held: &Held| {
+        if held.place.contains('/') {
+            u8::from(held.place == kind.place(&held.name, true))
+        } else {
+            2
+        }
     };
     found.dedup_by(|later, kept| {
         let is_same = later.name == kept.name;
