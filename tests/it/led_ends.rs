@@ -346,7 +346,7 @@ fn there(d: &Drive, args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_conflict_in_a_document_that_closed_meanwhile_is_not_led_to_an_edit() {
+fn t9_a_conflict_in_a_document_that_closed_meanwhile_is_not_led_to_an_edit() {
     let d = Drive::planned();
     let remote = d.root().join("remote.git");
     let remote = remote.to_str().expect("UTF-8").to_owned();

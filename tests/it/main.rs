@@ -130,6 +130,7 @@ mod many_clones;
 mod mended;
 mod mounts;
 mod named_paths;
+mod next_mishaps;
 mod next_walk;
 mod not_here;
 mod note;

@@ -1,5 +1,6 @@
 //! Fewer words to type: what `start` makes of its words (U16), `edit` and `put` without all of theirs (U8), aliases.
 
+use crate::support::drive::{Drive, RECORD};
 use crate::support::session::{self, begin};
 use crate::support::{LOOPX, Sandbox};
 
@@ -154,6 +155,25 @@ fn u8_put_saves_nothing_where_there_is_nothing() {
     assert_eq!(session::tip(&s), before);
     s.loopx(&["put", "spec", "empty", "--allow-empty"]).ok();
     assert_ne!(session::tip(&s), before);
+}
+
+#[test]
+fn u8_an_audit_prints_names_and_commands_as_they_were_written() {
+    let d = Drive::planning();
+    let check = r#"["sh", "-c", "exit 3 # greet Ada"]"#;
+    d.change("change/slices.json", r#"["true"]"#, check);
+    d.does(&["save"]);
+    d.review_plan();
+    d.does(&["approve", "--to", "build"]);
+    d.does(&["build"]);
+    d.commit_code("an end\n");
+    d.edit("execution-record.md", RECORD);
+    let said = d.loopx(&["build"]).fails_with(1);
+    assert!(said.stdout.contains("  VS-1: "), "{said}");
+    assert_ne!(d.loopx(&["run", "--task", "VS-1"]).code, Some(0));
+    let said = d.loopx(&["build"]).fails_with(1);
+    assert!(said.stdout.contains("  VS-1: failed, "), "{said}");
+    assert!(said.stdout.contains("greet Ada"), "{said}");
 }
 
 #[test]
