@@ -179,12 +179,12 @@ pub(crate) fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exi
         AdrCommand::Promote(args) => promoted(args, ctx, ui),
         AdrCommand::Accept { record } => {
             let changes = change::accept(ctx, &record)?;
-            edited("adr accept", "accepted", &changes, ui);
+            edited("adr accept", ("accepted", "superseded"), &changes, ui);
             Ok(Exit::Done)
         }
         AdrCommand::Supersede { old, new } => {
             let changes = change::supersede(ctx, &old, &new)?;
-            edited("adr supersede", "changed", &changes, ui);
+            edited("adr supersede", ("changed", "changed"), &changes, ui);
             Ok(Exit::Done)
         }
         AdrCommand::Link {
@@ -194,7 +194,7 @@ pub(crate) fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exi
             reverse,
         } => {
             let changes = change::link(ctx, &from, &verb, &to, reverse.as_deref())?;
-            edited("adr link", "changed", &changes, ui);
+            edited("adr link", ("changed", "changed"), &changes, ui);
             Ok(Exit::Done)
         }
         AdrCommand::Check { with, strict } => check(&with, strict, ctx, ui),
@@ -322,9 +322,10 @@ fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Says which files were written; the commit is left to a person.
-fn edited(command: &str, verb: &str, changes: &[FileChange], ui: &mut Ui) {
-    for change in changes {
+/// Says which files were written, with one word for the first and one for the others; the commit is left to a person.
+fn edited(command: &str, (first, other): (&str, &str), changes: &[FileChange], ui: &mut Ui) {
+    let verbs = [first].into_iter().chain(std::iter::repeat(other));
+    for (change, verb) in changes.iter().zip(verbs) {
         ui.status(format!("{verb} {}", clean(&change.path)));
     }
     let paths = changes.iter().map(|change| change.path.as_str());
@@ -444,7 +445,7 @@ fn index(write: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             )
             .help(command!("adr index")));
         };
-        edited("adr index", "wrote", &[change], ui);
+        edited("adr index", ("wrote", "wrote"), &[change], ui);
         return Ok(Exit::Done);
     }
     let text = overview::index(&adr::load(ctx)?.records);

@@ -456,3 +456,98 @@ fn q13_a_promoted_decision_that_nobody_wrote_is_to_be_written_first() {
         "{said}"
     );
 }
+
+/// A record of adr-tools with a status and the lines below it.
+fn nygard(number: u32, title: &str, status: &str) -> String {
+    format!(
+        "# {number}. {title}\n\nDate: 2020-01-02\n\n## Status\n\n{status}\n\n## Context\n\nc\n\n## Decision\n\nd\n\n## Consequences\n\ne\n"
+    )
+}
+
+#[test]
+fn q25_a_record_is_accepted_in_the_place_of_one_that_stands() {
+    let wish = "Proposed\n\nSupersedes [1. One](0001-one.md)";
+    let broken = "Proposed\n\nSupersedes [2. Two](0002-two.md)";
+    let s = repo(&[
+        ("docs/adr/0001-one.md", &nygard(1, "One", "Accepted")),
+        ("docs/adr/0003-three.md", &nygard(3, "Three", wish)),
+        ("docs/adr/0004-four.md", &nygard(4, "Four", wish)),
+        ("docs/adr/0005-five.md", &nygard(5, "Five", broken)),
+    ]);
+    let said = adr(&s, &["accept", "3"]).ok();
+    assert!(
+        said.contains("accepted docs/adr/0003-three.md\nsuperseded docs/adr/0001-one.md\n"),
+        "{said}"
+    );
+    let before = s.snapshot("docs");
+    adr(&s, &["accept", "4"])
+        .fails_with(1)
+        .says("docs/adr/0004-four.md:9: supersedes 0001-one.md, which 0003-three.md superseded already")
+        .says("git loopx adr supersede 1 4");
+    adr(&s, &["accept", "5"])
+        .fails_with(1)
+        .says("docs/adr/0005-five.md:9: supersedes a record that is not there");
+    assert_eq!(s.snapshot("docs"), before);
+    // The hint leads on, and the first link stays.
+    adr(&s, &["supersede", "1", "4"]).ok();
+    adr(&s, &["accept", "4"]).ok();
+    let old = s.read("docs/adr/0001-one.md");
+    assert!(
+        old.contains(
+            "Superseded by [3. Three](0003-three.md)\n\nSuperseded by [4. Four](0004-four.md)"
+        ),
+        "{old}"
+    );
+    assert_eq!(found(&s, "error"), ["link_broken docs/adr/0005-five.md"]);
+}
+
+#[test]
+fn q25_a_promotion_is_accepted_in_the_place_of_one_that_stands() {
+    let by = "Superseded by [2. Two](0002-two.md)";
+    let says = "Accepted\n\nSupersedes [1. One](0001-one.md)";
+    let s = repo(&[
+        ("docs/adr/0001-one.md", &nygard(1, "One", by)),
+        ("docs/adr/0002-two.md", &nygard(2, "Two", says)),
+    ]);
+    adr(&s, &["new", "Three", "--supersedes", "1"]).ok();
+    let draft = "docs/adr/draft-three.md";
+    s.write(draft, filled(&s.read(draft)));
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    adr(&s, &["promote", "--accept"])
+        .fails_with(1)
+        .says("supersedes 0001-one.md, which 0002-two.md superseded already");
+    assert_eq!(s.git(&["rev-parse", "HEAD"]).line(), head);
+    assert!(s.exists(draft));
+}
+
+#[test]
+fn q25_records_supersede_each_other_in_no_circle() {
+    let says = "Accepted\n\nSupersedes [1. One](0001-one.md)";
+    let s = repo(&[
+        ("docs/adr/0001-one.md", &nygard(1, "One", "Accepted")),
+        ("docs/adr/0002-two.md", &nygard(2, "Two", "Accepted")),
+        ("docs/adr/0003-three.md", &nygard(3, "Three", says)),
+    ]);
+    adr(&s, &["supersede", "1", "2"]).ok();
+    adr(&s, &["supersede", "2", "3"]).ok();
+    let before = s.snapshot("docs");
+    adr(&s, &["supersede", "3", "1"])
+        .fails_with(1)
+        .says("0001-one.md cannot supersede 0003-three.md: 0001-one.md is superseded by")
+        .says("git loopx adr new TITLE --supersedes 3");
+    assert_eq!(s.snapshot("docs"), before);
+    // What a person or another tool wrote is found, once.
+    let circle = "Superseded by [2. Two](0002-two.md)\n\nSupersedes [2. Two](0002-two.md)";
+    let back = "Superseded by [1. One](0001-one.md)\n\nSupersedes [1. One](0001-one.md)";
+    let s = repo(&[
+        ("docs/adr/0001-one.md", &nygard(1, "One", circle)),
+        ("docs/adr/0002-two.md", &nygard(2, "Two", back)),
+    ]);
+    assert_eq!(
+        found(&s, "error"),
+        ["supersede_circle docs/adr/0001-one.md"]
+    );
+    adr(&s, &["check"]).fails_with(1).says(
+        "docs/adr/0001-one.md:7: error supersede_circle: 0001-one.md is superseded by 0002-two.md is superseded by 0001-one.md",
+    );
+}

@@ -1206,6 +1206,8 @@ codes! {
         "The memory of the stop gate could not be written.";
     SummaryTooLong "summary_too_long" [Usage]
         "A summary of a task is longer than what a card can carry.";
+    SupersedeCircle "supersede_circle" [Refused]
+        "A decision record cannot supersede a record by which it is superseded itself.";
     SymlinkRefused "symlink_refused" [Refused]
         "A symbolic link stands where a file or folder of git loopx belongs.";
     TargetBusy "target_busy" [Refused]

@@ -13,6 +13,7 @@ use loopx_spec::adr::overview::DraftParts;
 use loopx_spec::adr::record::{reverse, verb_words};
 use loopx_spec::adr::renumber;
 use loopx_spec::adr::renumber::Move;
+use loopx_spec::adr::supersede;
 use loopx_spec::adr::{DRAFT, Record, Status, overview};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -193,13 +194,22 @@ pub(crate) fn accept(ctx: &Context, word: &str) -> Result<Vec<FileChange>> {
         _ => {
             super::require_filled(&path, record)?;
             let after = edit::accept(&record.text, hash);
-            let mut changes = vec![FileChange::at(path, &record.text, after)];
+            let mut changes = vec![FileChange::at(path.clone(), &record.text, after)];
             let me = target(record)?;
             for link in record.links.iter().filter(|l| l.key() == "supersedes") {
+                let at = format!("{path}:{}", link.line);
                 let Some(old) = folder.records.iter().find(|old| link.names(old)) else {
-                    continue;
+                    return Err(Failure::refused(
+                        Code::LinkBroken,
+                        format!("{at}: supersedes a record that is not there"),
+                    )
+                    .help(hint![
+                        "remove that line, or write the record that is meant: ",
+                        command!("adr list")
+                    ]));
                 };
-                if old.status != Some(Status::Superseded) {
+                supersede::require_free(&folder.records, old, record, &at)?;
+                if !is_superseded_by(old, record) {
                     changes.push(FileChange::at(
                         format!("{}/{}", folder.path, old.file),
                         &old.text,
@@ -256,16 +266,19 @@ fn target(record: &Record) -> Result<Target<'_>> {
     })
 }
 
+/// Tells whether a record says in status and link that another record superseded it.
+fn is_superseded_by(old: &Record, new: &Record) -> bool {
+    let mut links = old.links.iter();
+    old.status == Some(Status::Superseded)
+        && links.any(|link| link.key() == "supersededby" && link.names(new))
+}
+
 /// Writes on both sides that one record superseded another.
 pub(crate) fn supersede(ctx: &Context, old: &str, new: &str) -> Result<Vec<FileChange>> {
     let folder = load(ctx)?;
     let (old, new) = two(&folder, old, new)?;
-    let stands = old.status == Some(Status::Superseded)
-        && old
-            .links
-            .iter()
-            .any(|link| link.key() == "supersededby" && link.names(new));
-    let after = if stands {
+    supersede::require_no_circle(&folder.records, old, new)?;
+    let after = if is_superseded_by(old, new) {
         old.text.clone()
     } else {
         edit::supersede(&old.text, target(new)?)

@@ -23,6 +23,7 @@ use loopx_spec::adr;
 use loopx_spec::adr::edit;
 use loopx_spec::adr::edit::Target;
 use loopx_spec::adr::record::{reverse, verb_key};
+use loopx_spec::adr::supersede;
 use loopx_spec::adr::{DRAFT, Record, Status, overview};
 use loopx_store as store;
 use std::collections::BTreeMap;
@@ -319,7 +320,11 @@ fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<St
         let after = match (verb_key(&link.verb).as_str(), reverse(&link.verb)) {
             // What a record supersedes stands until the record is accepted.
             ("supersedes", _) if new.status != Some(Status::Accepted) => continue,
-            ("supersedes", _) => edit::supersede(text, me),
+            ("supersedes", _) => {
+                let at = format!("{path}:{}", link.line);
+                supersede::require_free(records, other, new, &at)?;
+                edit::supersede(text, me)
+            }
             (_, Some(back)) => edit::add_link(text, back, me),
             (_, None) => continue,
         };

@@ -5,6 +5,7 @@
 
 use super::edit::holds;
 use super::record::{Link, Record, Status, reverse, verb_key};
+use super::supersede::circles;
 use super::{is_record, named_as_record, next_number, number_of, slug, slug_of, text};
 use crate::{Finding, Severity};
 use loopx_base::counted;
@@ -86,6 +87,7 @@ pub fn check(folder: &Folder<'_>) -> Vec<Finding> {
         links(folder, record, &mut notes);
         body_links(folder, record, &mut notes);
     }
+    in_circles(folder, &mut notes);
     numbers(folder, &mut notes);
     ids(folder, &mut notes);
     unread(folder, &mut notes);
@@ -186,12 +188,12 @@ fn elsewhere(
 }
 
 impl Folder<'_> {
-    /// The command that moves a file.
     /// Path of a record, as a word of a command line.
     fn place(&self, record: &Record) -> String {
         quoted(&format!("{}/{}", self.path, record.file))
     }
 
+    /// The command that moves a file.
     fn mover(&self, path: &str) -> &'static str {
         if (self.committed)(path) {
             "git mv"
@@ -427,6 +429,28 @@ fn superseded(record: &Record, notes: &mut Notes<'_>) {
             (&record.file, record.status_line),
             "superseded, and nothing says by which record",
             command!("adr supersede {} NEW", record.label()),
+        );
+    }
+}
+
+/// Records that supersede each other in a circle: none of them stands.
+fn in_circles(folder: &Folder<'_>, notes: &mut Notes<'_>) {
+    for circle in circles(folder.records) {
+        let Some(first) = circle.first() else {
+            continue;
+        };
+        let line = first.links.iter().find(|l| l.key() == "supersededby");
+        let files = circle.iter().chain([first]).map(|one| one.file.as_str());
+        notes.add(
+            Severity::Error,
+            "supersede_circle",
+            (&first.file, line.map_or(first.status_line, |l| l.line)),
+            files.collect::<Vec<_>>().join(" is superseded by "),
+            hint![
+                "give the record that holds its old status, and remove the link between it and what it superseded from both: ",
+                command!("adr graph"),
+                " shows the circle"
+            ],
         );
     }
 }

@@ -127,8 +127,13 @@ fn set_bullet(text: &str, value: &str) -> String {
     splice(text, end - old.len()..end, &new)
 }
 
-/// The record as superseded by another: status and link in one.
+/// The record as superseded by another: status and link in one. A record that is superseded already gets one more link.
 pub fn supersede(text: &str, by: Target<'_>) -> String {
+    let record = Record::read("", text);
+    let is_closed = record.status == Some(Status::Superseded);
+    if is_closed && record.links.iter().any(|link| link.key() == "supersededby") {
+        return add_link(text, "superseded by", by);
+    }
     let parts = Parts::of(text);
     match parts.layout(text) {
         Layout::Madr => {

@@ -10,6 +10,7 @@ pub mod edit;
 pub mod overview;
 pub mod record;
 pub mod renumber;
+pub mod supersede;
 pub mod text;
 mod unread;
 
