@@ -114,7 +114,7 @@ pub struct PromoteArgs {
 
 /// Give a record another number and repair the links to it (edits the worktree)
 ///
-/// Links are repaired in all records and in other Markdown below docs/.
+/// Links are repaired in all records, in Markdown that is committed, and in other Markdown below docs/.
 #[derive(Debug, clap::Args)]
 pub struct RenumberArgs {
     /// The present number

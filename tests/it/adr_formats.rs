@@ -551,3 +551,20 @@ fn q25_records_supersede_each_other_in_no_circle() {
         "docs/adr/0001-one.md:7: error supersede_circle: 0001-one.md is superseded by 0002-two.md is superseded by 0001-one.md",
     );
 }
+
+#[test]
+fn q23_a_link_from_any_committed_text_goes_along() {
+    let s = repo(&[
+        ("docs/adr/0001-one.md", &nygard(1, "One", "Accepted")),
+        ("notes.md", "See [1. One](docs/adr/0001-one.md).\n"),
+        ("src/deep/README.md", "[one](../../docs/adr/0001-one.md)\n"),
+    ]);
+    let said = adr(&s, &["renumber", "1", "7"]);
+    assert_eq!(s.read("notes.md"), "See [7. One](docs/adr/0007-one.md).\n");
+    assert_eq!(
+        s.read("src/deep/README.md"),
+        "[one](../../docs/adr/0007-one.md)\n"
+    );
+    crate::support::shell::typed(&s, "docs", &said).ok();
+    assert_eq!(s.git(&["status", "--porcelain"]).line(), "");
+}

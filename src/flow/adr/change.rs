@@ -424,7 +424,7 @@ pub(crate) fn renumber(
             changes.push(change);
         }
     }
-    for path in other_markdown(&top, &folder)? {
+    for path in other_markdown(ctx, &top, &folder)? {
         let place = files::inside(&top, &path)?;
         let Some(Ok(text)) = files::read(&place, super::MAX_BYTES)?.map(String::from_utf8) else {
             continue;
@@ -453,13 +453,20 @@ fn copied(folder: &Folder, from: u32, to: u32, file: Option<&str>) -> Option<Str
     (new.text == expected).then(|| step.new.clone())
 }
 
-/// Markdown below docs/ and below the folder that the records' folder is in, the records apart.
-fn other_markdown(top: &Path, folder: &Folder) -> Result<Vec<String>> {
+/// Markdown that HEAD has, and what lies below docs/ and below the folder that the records' folder is in, the records
+/// apart.
+fn other_markdown(ctx: &Context, top: &Path, folder: &Folder) -> Result<Vec<String>> {
     let mut folders: Vec<String> = vec!["docs".into(), folder.path.clone()];
     if let Some((parent, _)) = folder.path.split_once('/') {
         folders.push(parent.to_owned());
     }
-    let mut found = BTreeSet::new();
+    let mut found = committed_markdown(ctx, top)?;
+    let is_own = |path: &str| {
+        let name = path.strip_prefix(folder.path.as_str());
+        name.and_then(|name| name.strip_prefix('/'))
+            .is_some_and(adr::is_record)
+    };
+    found.retain(|path| !is_own(path));
     let mut seen = BTreeSet::new();
     while let Some(dir) = folders.pop() {
         if !seen.insert(dir.clone()) {
@@ -483,6 +490,18 @@ fn other_markdown(top: &Path, folder: &Folder) -> Result<Vec<String>> {
         }
     }
     Ok(found.into_iter().collect())
+}
+
+/// Markdown that HEAD has and the worktree has as a file, behind no link.
+fn committed_markdown(ctx: &Context, top: &Path) -> Result<BTreeSet<String>> {
+    let Some(head) = ctx.repo.head()?.commit else {
+        return Ok(BTreeSet::new());
+    };
+    let tree = ctx.repo.commit_info(&head)?.tree;
+    let mut paths: BTreeSet<String> = ctx.repo.changed_paths(None, &tree)?.into_iter().collect();
+    paths.retain(|path| path.ends_with(".md"));
+    paths.retain(|path| files::inside(top, path).is_ok_and(|place| place.is_file()));
+    Ok(paths)
 }
 
 /// Writes the managed block of the folder's README.md, or of the index.md that is there.
