@@ -121,6 +121,26 @@ fn reftable_under_a_lock_of_another_git_is_waited_for_and_then_named() {
 }
 
 #[test]
+fn q22_a_lock_of_the_tables_is_named_and_taken_away_as_other_locks_of_git() {
+    let s = repository(&[REFTABLE]);
+    begin(&s);
+    s.git(&["config", "reftable.lockTimeout", "1"]).ok();
+    let lock = s.path().join(".git/reftable/tables.list.lock");
+    let file = std::fs::File::create(&lock).expect("a lock");
+    let hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 3600);
+    file.set_modified(hours_ago).expect("an older file");
+    s.loopx(&["note", "x"])
+        .fails_with(6)
+        .says("reftable/tables.list.lock stands in the way")
+        .says("git loopx doctor --fix");
+    s.loopx(&["doctor"])
+        .says("reftable/tables.list.lock: left behind");
+    s.loopx(&["doctor", "--fix"]).ok();
+    assert!(!lock.exists());
+    s.loopx(&["note", "x"]).ok();
+}
+
+#[test]
 fn extensions_that_git_knows_are_opened_and_the_others_refused() {
     let s = Sandbox::new();
     begin(&s);

@@ -23,6 +23,9 @@ pub struct Lock {
     path: PathBuf,
 }
 
+/// List of the tables that keep refs, below the git dir.
+const TABLES: &str = "reftable/tables.list";
+
 /// Time for which an empty lock file of a ref is watched before it counts as left behind. Only asked where a holder of
 /// our own lock is known to have died while it moved that very ref.
 const STALE_AFTER: Duration = Duration::from_millis(250);
@@ -38,6 +41,17 @@ pub(super) fn file(common_dir: &Path) -> PathBuf {
 /// Path at which git keeps the lock of a ref.
 pub(super) fn ref_lock(common_dir: &Path, name: &str) -> PathBuf {
     common_dir.join(format!("{name}.lock"))
+}
+
+/// Path of the lock that stops a move of a ref: that of the list of tables, where refs are kept in tables.
+pub(super) fn in_the_way(common_dir: &Path, name: &str) -> PathBuf {
+    let of_tables = ref_lock(common_dir, TABLES);
+    let is_there = !ref_lock(common_dir, name).exists() && of_tables.exists();
+    if is_there {
+        of_tables
+    } else {
+        ref_lock(common_dir, name)
+    }
 }
 
 impl Lock {
@@ -263,7 +277,7 @@ fn files_of_git(common_dir: &Path) -> Vec<String> {
     for folder in [String::new()].into_iter().chain(linked) {
         let locks = names(&folder).filter_map(|name| Some(name.strip_suffix(".lock")?.to_owned()));
         let locks = locks.filter(|name| is_of_git(name));
-        let tables = "reftable/tables.list".to_owned();
+        let tables = TABLES.to_owned();
         found.extend(locks.chain([tables]).map(|name| format!("{folder}{name}")));
     }
     found

@@ -230,7 +230,7 @@ impl Store<'_> {
     }
 
     fn held(&self, name: &str) -> Failure {
-        let path = lock::ref_lock(&self.repo.common_dir(), name);
+        let path = lock::in_the_way(&self.repo.common_dir(), name);
         Failure::new(
             Kind::Waiting,
             Code::RefLocked,
