@@ -190,3 +190,79 @@ fn a_session_is_told_later_that_its_archive_was_taken_back() {
     assert!(s.journal().is_empty());
     s.loopx(&["fsck"]).ok();
 }
+
+/// A session that is archived on its own branch, which was rebased since.
+fn rebased() -> Sandbox {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in("The system SHALL ask for a key."));
+    s.finish("one");
+    s.loopx(&["archive"]).ok();
+    let before = s.git(&["rev-parse", "one"]).line();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.commit_file("src/other.txt", "other\n", "Go on").ok();
+    s.git(&["switch", "--quiet", "one"]).ok();
+    s.git(&["rebase", "--quiet", "main"]).ok();
+    assert_ne!(s.git(&["rev-parse", "one"]).line(), before);
+    s
+}
+
+/// Takes away what no branch has.
+fn prune(s: &Sandbox) {
+    s.git(&["reflog", "expire", "--expire=now", "--all"]).ok();
+    s.git(&["gc", "--quiet", "--prune=now"]).ok();
+}
+
+#[test]
+fn q3_an_archive_that_was_rebased_is_taken_back() {
+    for is_pruned in [false, true] {
+        let s = Sandbox::once("rebased", rebased);
+        if is_pruned {
+            prune(&s);
+        }
+        s.document(0, &["archive", "--undo", "one", "-n"]);
+        s.document(0, &["archive", "--undo", "one", "--reason", "too early"]);
+        assert_eq!(s.git(&["show", "one:specs/demo/spec.md"]).ok(), ACCEPTED);
+        assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+        let back = s.git(&["rev-parse", "one"]).line();
+        let ending = s.document(0, &["status", "one"])["ending"].clone();
+        assert_eq!(ending["taken_back"]["commit"], back.as_str(), "{ending}");
+        assert_eq!(
+            s.error(5, &["archive", "--undo", "one"])["code"],
+            "unarchived_already"
+        );
+        s.loopx(&["reopen", "one", "--reason", "go on"]).ok();
+    }
+}
+
+#[test]
+fn q3_a_session_whose_archive_was_rebased_is_opened_again() {
+    for is_pruned in [false, true] {
+        let s = Sandbox::once("rebased", rebased);
+        if is_pruned {
+            prune(&s);
+        }
+        s.loopx(&["reopen", "one", "--reason", "go on"]).ok();
+        assert_eq!(s.git(&["show", "one:specs/demo/spec.md"]).ok(), ACCEPTED);
+        assert_eq!(s.document(0, &["status"])["stage"], "build");
+    }
+}
+
+#[test]
+fn q3_an_archive_that_no_branch_has_is_nothing_to_take_back() {
+    let s = Sandbox::once("rebased", rebased);
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    let failure = s.error(5, &["archive", "--undo", "one"]);
+    assert_eq!(failure["code"], "unarchived_already", "{failure}");
+    let help = failure["help"].as_str().expect("help");
+    assert_eq!(
+        help,
+        "git loopx -s one reopen --reason 'there is more to do'"
+    );
+    s.loopx(&["reopen", "one", "--reason", "go on"]).ok();
+    // Another branch that has it is named.
+    let s = Sandbox::once("rebased", rebased);
+    s.git(&["branch", "--quiet", "kept"]).ok();
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    let failure = s.error(1, &["archive", "--undo", "one"]);
+    assert_eq!(failure["help"], "git loopx archive --undo one --onto kept");
+}

@@ -11,6 +11,7 @@ mod closing;
 mod contest;
 mod landing;
 mod plan;
+mod standing;
 mod steps;
 mod unarchive;
 
@@ -19,8 +20,10 @@ pub(crate) use contest::waiting;
 use loopx_base::hint::command;
 use plan::way;
 pub(in crate::flow) use plan::{likely_target, target_tree};
+pub(crate) use standing::confirmed;
+pub(in crate::flow) use standing::standing;
 pub(in crate::flow) use unarchive::undoing;
-pub(crate) use unarchive::{UNARCHIVE, Unarchived, confirmed, unarchive};
+pub(crate) use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
 use super::context::Context;
 use super::journal::Earlier;

@@ -11,13 +11,15 @@ use super::super::write_scope::Opening;
 use super::contest::{Contest, SpecConflict, Way, new_errors, refuse_begun, write_conflicts};
 use super::landing::{land_undo, tell_undone};
 use super::plan::{Aim, aim};
+use super::standing;
+use super::standing::{Standing, is_archive_of, taken_back};
 use super::{Before, SpecChange, TRIES, busy};
 use crate::flow::file_merge::FileMerge;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
+use loopx_git::CommitInfo;
 use loopx_git::merge::{Labels, merge_file};
-use loopx_git::{CommitInfo, Repo};
 use loopx_rules::session::{Ending, State};
 use loopx_spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
 use loopx_store as store;
@@ -26,9 +28,6 @@ use std::collections::BTreeMap;
 
 /// The word of the `Loopx-Event` trailer of a commit that takes an archive back.
 pub(crate) const UNARCHIVE: &str = "unarchive";
-
-/// Commits that are looked at between a branch and one of its archives.
-const LIMIT: usize = 100_000;
 
 /// The result of taking an archive back.
 #[derive(Debug)]
@@ -58,15 +57,15 @@ pub(crate) fn unarchive(
     if dry_run {
         let (state, archive) = archived(ctx, &snapshot, &id)?;
         let aim = aim_at(ctx, &state, onto)?;
-        require_standing(ctx, &id, &archive, &aim)?;
-        let back = backwards(ctx, &archive, &aim)?;
-        if let Some(failure) = back.conflict(&id, &archive, &aim) {
+        let archive = require_standing(ctx, &id, &archive, &aim)?;
+        let back = backwards(ctx, &archive.made, &aim)?;
+        if let Some(failure) = back.conflict(&id, &archive.made, &aim) {
             let help = command!("archive --undo {id}")
                 .note("(writes both sides of the conflict to files)");
             return Err(failure.help(help));
         }
-        let changes = back.changes(&id, &archive, &aim, BTreeMap::new())?;
-        return Ok(done(&id, &archive, aim, None, changes));
+        let changes = back.changes(&id, &archive.made, &aim, BTreeMap::new())?;
+        return Ok(done(&id, &archive.recorded, aim, None, changes));
     }
     let opening = Opening::of(ctx)?;
     refuse_begun(ctx, &id)?;
@@ -116,26 +115,29 @@ fn take_back(
         let aim = aim_at(ctx, &state, onto)?;
         let is_told = matches!(&state.ending, Some(ending) if !ending.is_result());
         if (earlier.undone.contains_key(id) || !is_told)
-            && let Some(commit) = taken_back(ctx, &archive, &aim)?
+            && let Some(standing) = standing::on(ctx, &archive, id, &aim)?
+            && let Some(commit) = taken_back(ctx, &standing, &aim)?
         {
             // An earlier run got that far; its note has just been closed, or told nobody.
             if !is_told {
-                tell_undone(&opening.scope(ctx), &aim, (id, &archive.id), &commit);
+                tell_undone(&opening.scope(ctx), &aim, (id, &archive), &commit);
             }
             let mut done = done(id, &archive, aim, Some(commit), Vec::new());
             done.finished = true;
             return Ok(done);
         }
-        require_standing(ctx, id, &archive, &aim).map_err(|failure| match contest {
-            Some(_) => failure.help(command!("archive {id} --abort")),
-            None => failure,
-        })?;
-        let back = backwards(ctx, &archive, &aim)?;
+        let standing =
+            require_standing(ctx, id, &archive, &aim).map_err(|failure| match contest {
+                Some(_) => failure.help(command!("archive {id} --abort")),
+                None => failure,
+            })?;
+        let made = &standing.made;
+        let back = backwards(ctx, made, &aim)?;
         let way = Way::Undo {
-            archive: archive.id.clone(),
+            archive: archive.clone(),
             reason: reason.map(str::to_owned),
         };
-        let resolved = match (contest, back.conflict(id, &archive, &aim)) {
+        let resolved = match (contest, back.conflict(id, made, &aim)) {
             (None, None) => BTreeMap::new(),
             (None, Some(failure)) => {
                 let specs = ctx.policy(&state)?.paths.specs;
@@ -147,9 +149,9 @@ fn take_back(
                 contest.texts(ctx, id, &back.fights)?
             }
         };
-        let changes = back.changes(id, &archive, &aim, resolved)?;
+        let changes = back.changes(id, made, &aim, resolved)?;
         let said = message(&state, &archive, reason);
-        let (scope, why) = (opening.scope(ctx), (&archive.id, reason));
+        let (scope, why) = (opening.scope(ctx), (&archive, reason));
         let landed = land_undo(&scope, &aim, (id, &said, sign), why, &changes)?;
         if landed.is_some() {
             return Ok(done(id, &archive, aim, landed, changes));
@@ -160,7 +162,7 @@ fn take_back(
 
 fn done(
     id: &SessionId,
-    archive: &CommitInfo,
+    archive: &Oid,
     aim: Aim,
     commit: Option<Oid>,
     changes: Vec<SpecChange>,
@@ -168,15 +170,15 @@ fn done(
     Unarchived {
         id: id.clone(),
         target: aim.target,
-        undone: archive.id.clone(),
+        undone: archive.clone(),
         commit,
         changes,
         finished: false,
     }
 }
 
-/// An archived session, and the commit that its archive made.
-fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(State, CommitInfo)> {
+/// An archived session, and the commit that its record names as its archive.
+fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(State, Oid)> {
     let state = snapshot
         .find(id)?
         .ok_or_else(|| unknown(snapshot, id))?
@@ -187,30 +189,19 @@ fn archived(ctx: &Context, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<(S
                 .help(command!("list --all")),
         );
     };
-    if let Some(missing) = commit.as_ref()
-        && !ctx.repo.contains(missing)?
-    {
-        return Err(Failure::refused(
-            Code::ArchiveNotThere,
-            format!(
-                "the archive of {id}, {}, is not in this repository",
-                missing.short()
-            ),
+    // A commit that is gone may stand on a branch as a rebase made it.
+    let archive = commit.clone().filter(|commit| {
+        let known = ctx.repo.contains(commit).unwrap_or_default();
+        let info = known.then(|| ctx.repo.commit_info(commit));
+        info.is_none_or(|info| info.is_ok_and(|commit| is_archive_of(&commit, id)))
+    });
+    let archive = archive.ok_or_else(|| {
+        Failure::nothing(
+            Code::ArchiveChangedNothing,
+            format!("the archive of {id} changed no spec: there is nothing to take back"),
         )
-        .help("git fetch"));
-    }
-    let archive = commit
-        .as_ref()
-        .map(|commit| ctx.repo.commit_info(commit))
-        .transpose()?
-        .filter(|commit| is_archive_of(commit, id))
-        .ok_or_else(|| {
-            Failure::nothing(
-                Code::ArchiveChangedNothing,
-                format!("the archive of {id} changed no spec: there is nothing to take back"),
-            )
-            .help(command!("log").session(id))
-        })?;
+        .help(command!("log").session(id))
+    })?;
     Ok((state, archive))
 }
 
@@ -226,30 +217,12 @@ fn aim_at(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
     })
 }
 
-/// Tells whether a commit is the archive of a session.
-fn is_archive_of(commit: &CommitInfo, id: &SessionId) -> bool {
-    commit.trailer("Loopx-Event").contains(&"archive")
-        && commit.trailer("Loopx-Session").contains(&id.as_str())
-}
-
 /// The archive has to be on the branch, and not taken back there yet.
-fn require_standing(ctx: &Context, id: &SessionId, archive: &CommitInfo, aim: &Aim) -> Result<()> {
-    let there = match &aim.tip {
-        Some(tip) => ctx.repo.is_ancestor(&archive.id, tip)?,
-        None => false,
+fn require_standing(ctx: &Context, id: &SessionId, archive: &Oid, aim: &Aim) -> Result<Standing> {
+    let Some(standing) = standing::on(ctx, archive, id, aim)? else {
+        return Err(standing::not_on(ctx, archive, id, aim)?);
     };
-    if !there {
-        return Err(Failure::refused(
-            Code::ArchiveNotThere,
-            format!(
-                "the archive of {id}, {}, is not on {}",
-                archive.id.short(),
-                aim.target
-            ),
-        )
-        .help(format!("git branch --contains {}", archive.id.short())));
-    }
-    if let Some(commit) = taken_back(ctx, archive, aim)? {
+    if let Some(commit) = taken_back(ctx, &standing, aim)? {
         return Err(Failure::nothing(
             Code::UnarchivedAlready,
             format!(
@@ -260,67 +233,7 @@ fn require_standing(ctx: &Context, id: &SessionId, archive: &CommitInfo, aim: &A
         )
         .help(format!("git show {}", commit.short())));
     }
-    Ok(())
-}
-
-/// The commit on the branch that took this archive back.
-/// The end of a session with what this clone can see of it: that an archive was taken back counts where the commit is
-/// here that takes it back. The record alone is a claim that anybody can push.
-pub(crate) fn confirmed(repo: &Repo, mut ending: Ending) -> Ending {
-    if let Ending::Archived {
-        commit: Some(archive),
-        taken_back,
-        ..
-    } = &mut ending
-    {
-        taken_back.take_if(|back| !takes_back(repo, &back.commit, archive));
-    }
-    ending
-}
-
-fn takes_back(repo: &Repo, commit: &Oid, archive: &Oid) -> bool {
-    let is_back = || -> Result<bool> {
-        let (commit, archive) = (repo.commit_info(commit)?, repo.commit_info(archive)?);
-        is_back_of(repo, &commit, &archive)
-    };
-    is_back().unwrap_or(false)
-}
-
-/// Tells whether a commit takes an archive back: its trailers say so, and it changes specs that the archive changed.
-/// Anybody can write such trailers on a commit of documents.
-fn is_back_of(repo: &Repo, commit: &CommitInfo, archive: &CommitInfo) -> Result<bool> {
-    if !commit.trailer("Loopx-Event").contains(&UNARCHIVE)
-        || !commit
-            .trailer("Loopx-Undoes")
-            .contains(&archive.id.as_str())
-    {
-        return Ok(false);
-    }
-    let changed = |of: &CommitInfo| -> Result<Vec<String>> {
-        let before = match of.parents.first() {
-            Some(parent) => Some(repo.commit_info(parent)?.tree),
-            None => None,
-        };
-        repo.changed_paths(before.as_ref(), &of.tree)
-    };
-    let (back, there) = (changed(commit)?, changed(archive)?);
-    Ok(back.is_empty() == there.is_empty() && back.iter().all(|path| there.contains(path)))
-}
-
-fn taken_back(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Option<Oid>> {
-    let Some(tip) = &aim.tip else {
-        return Ok(None);
-    };
-    for commit in ctx
-        .repo
-        .range(tip, std::slice::from_ref(&archive.id), LIMIT)?
-    {
-        let commit = ctx.repo.commit_info(&commit)?;
-        if is_back_of(&ctx.repo, &commit, archive)? {
-            return Ok(Some(commit.id));
-        }
-    }
-    Ok(None)
+    Ok(standing)
 }
 
 /// An archive's own change, merged backwards into the branch as it is now.
@@ -584,7 +497,7 @@ impl Backwards {
     }
 }
 
-fn message(state: &State, archive: &CommitInfo, reason: Option<&str>) -> String {
+fn message(state: &State, archive: &Oid, reason: Option<&str>) -> String {
     let why = reason.map(str::trim).filter(|reason| !reason.is_empty());
     let why = why.map_or(String::new(), |reason| format!("{reason}\n\n"));
     format!(
@@ -592,6 +505,6 @@ fn message(state: &State, archive: &CommitInfo, reason: Option<&str>) -> String 
         state.id,
         store::one_line(&state.title),
         state.id,
-        archive.id
+        archive
     )
 }

@@ -136,15 +136,16 @@ fn is_undo(ctx: &Context, sessions: &Sessions<'_>, policy: &Policy, made: &Commi
     else {
         return Ok(false);
     };
-    if undone != [archive.as_str()]
-        || !ctx.repo.contains(archive)?
-        || !ctx.repo.is_ancestor(archive, &made.parent)?
-        // What a record names could be any commit.
-        || !is_archive(ctx, policy, &state, archive)?
-    {
+    if undone != [archive.as_str()] {
         return Ok(false);
     }
-    let Some(changes) = archive::undoing(ctx, archive, &made.parent)? else {
+    // What a record names could be any commit.
+    let there = archive::standing(&ctx.repo, archive, &state.id, &made.parent)?;
+    let there = match there {
+        Some(there) if is_archive(ctx, policy, &state, &there.id)? => there,
+        _ => return Ok(false),
+    };
+    let Some(changes) = archive::undoing(ctx, &there.id, &made.parent)? else {
         return Ok(false);
     };
     let expected = changes.into_iter();
