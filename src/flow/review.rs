@@ -5,6 +5,8 @@ mod open;
 
 use super::bound_here;
 use super::context::Context;
+use super::files;
+use super::finish::commits;
 use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::transaction::{Act, Done, Facts, Needs, act};
@@ -17,6 +19,7 @@ use loopx_base::working_tree::{CodeFacts, ReviewedCode};
 use loopx_git::{CommitInfo, Remerge, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
+use loopx_rules::next;
 use loopx_rules::op::{CodeVerdict, Dependence, Event, ReviewFinding, Smell, Target, Verdict};
 use loopx_rules::policy::Policy;
 use loopx_rules::review::{Judgement, label, with_block};
@@ -362,19 +365,25 @@ fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
 }
 
 /// Uncommitted work is not what the next person gets: refused unless asked for.
-fn require_clean(facts: &Facts<'_>) -> Result<()> {
-    match &facts.code {
-        Some(code) if code.is_dirty => Err(Failure::refused(
-            Code::WorktreeDirty,
-            "the worktree has uncommitted changes; a review covers what is committed",
-        )
-        .help(hint![
-            "git commit, or: ",
-            command!("review --allow-uncommitted"),
-            " ..."
-        ])),
-        _ => Ok(()),
-    }
+fn require_clean(ctx: &Context, facts: &Facts<'_>) -> Result<()> {
+    let Some(code) = facts.code.as_ref().filter(|code| code.is_dirty) else {
+        return Ok(());
+    };
+    let below = ctx.repo.work_dir().and_then(files::below);
+    let below = below.unwrap_or_default();
+    let edited = code.uncommitted.iter().map(|one| one.seen_from(&below));
+    let edited: Vec<_> = edited.collect();
+    let files = gate::named(&edited.iter().collect::<Vec<_>>());
+    // In review the hooks take no commit.
+    let help = if facts.state.stage == Stage::Review {
+        next::aside(&code.uncommitted).note("(or take it in, with --allow-uncommitted)")
+    } else {
+        let take = command!("review --allow-uncommitted");
+        hint![commits(ctx, code), "  (or take it in: ", take, ")"]
+    };
+    let said =
+        format!("the worktree has uncommitted changes: {files}; a review covers what is committed");
+    Err(Failure::refused(Code::WorktreeDirty, said).help(help))
 }
 
 fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Act<Reviewed>> {
@@ -383,7 +392,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
     // In review the hooks refuse commits, so what is uncommitted now could not be committed later.
     bound_here::require_branch(ctx, &facts.state)?;
     if !request.allow_uncommitted {
-        require_clean(facts)?;
+        require_clean(ctx, facts)?;
     }
     let Range { base, commits, .. } = range(ctx, facts)?;
     let input = TemplateInput {
@@ -428,7 +437,7 @@ fn judge(
     facts.require_person("a verdict")?;
     bound_here::require_branch(ctx, &facts.state)?;
     if !whole.allow_uncommitted {
-        require_clean(facts)?;
+        require_clean(ctx, facts)?;
     }
     require_consistent(request, reason.as_deref())?;
     let Range {

@@ -128,3 +128,48 @@ fn u4_a_check_that_writes_a_file_is_told_which() {
     d.does(&["run", "--task", "VS-1"]);
     assert_eq!(d.status()["blockers"], json!([]));
 }
+
+#[test]
+fn q27_u4_an_untracked_file_after_the_verdict_is_named_with_the_command_that_leads_on() {
+    let d = Drive::reviewed();
+    d.write("untracked.txt", "x\n");
+    let blocker = d.status()["blockers"][0].clone();
+    let message = blocker["message"].as_str().expect("a message");
+    assert!(
+        message.starts_with("not committed, and in no review: untracked.txt ("),
+        "{message}"
+    );
+    let help = blocker["help"].as_str().expect("help").to_owned();
+    assert_eq!(
+        help,
+        "git stash push -m 'put aside for git loopx' --include-untracked -- :/untracked.txt"
+    );
+    // The verdict is refused for the same file, with the same command.
+    let refusal = d.fails_as(1, |d| d.verdict_by(RITA, &APPROVE));
+    let refusal = refusal
+        .is("worktree_dirty", &[])
+        .names("the worktree has uncommitted changes: untracked.txt;");
+    assert!(refusal.help.starts_with(&help), "{}", refusal.help);
+    let refusal = d.refuses(&["approve", "--to", "done"]);
+    assert!(refusal.help.ends_with("-- untracked.txt"), "{refusal:#?}");
+    d.call("sh").cwd("src").args(&["-c", &help]).run().ok();
+    d.does(&["approve", "--to", "done"]);
+}
+
+#[test]
+fn q27_a_review_that_begins_names_what_is_not_committed() {
+    let d = Drive::building();
+    d.commit_code("an end\n");
+    d.write("untracked.txt", "x\n");
+    d.finish_build();
+    d.does(&["approve", "--to", "review"]);
+    let refusal = d.refuses(&["review"]);
+    let refusal = refusal
+        .is("worktree_dirty", &[])
+        .names("the worktree has uncommitted changes: untracked.txt;");
+    assert!(
+        refusal.help.starts_with("git add -- untracked.txt"),
+        "{}",
+        refusal.help
+    );
+}

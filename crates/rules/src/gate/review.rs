@@ -1,6 +1,7 @@
 //! The gates that lead out of review, and the one of archive.
 
 use super::super::artifact::Artifact;
+use super::super::next::aside;
 use super::super::op::{CodeVerdict, Target, Verdict};
 use super::super::policy::Policy;
 use super::super::review::{self, Judgement};
@@ -10,8 +11,8 @@ use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::approval::missing;
 use super::plan::delta;
 use super::{
-    Credentials, Proof, Taken, Unsigned, View, audit, conflicts, covered, covered_files,
-    next_action, open_blockers, tasks,
+    Credentials, Proof, Taken, Uncommitted, Unsigned, View, audit, conflicts, covered,
+    covered_files, named, next_action, open_blockers, tasks,
 };
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
@@ -150,7 +151,18 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
 fn moved_apart(view: View<'_>, verdict: &Stamped<Verdict>, code: &CodeFacts) -> Blocker {
     let who = &verdict.signed.by.name;
     let (then, now) = (verdict.value.tree.short(), code.tree.short());
+    let files: Vec<&Uncommitted> = code.uncommitted.iter().collect();
+    let is_edited = code.is_dirty && !files.is_empty() && code.head == verdict.value.head;
     match &code.reviewed {
+        // The hooks take no commit in review: what is not committed can only go out of the way.
+        ReviewedCode::Known if is_edited => Blocker::new(
+            Code::ReviewStale,
+            format!(
+                "not committed, and in no review: {} ({who} reviewed tree {then}, the present tree is {now})",
+                named(&files)
+            ),
+            aside(&code.uncommitted),
+        ),
         ReviewedCode::Known => Blocker::new(
             Code::ReviewStale,
             format!(

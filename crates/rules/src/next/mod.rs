@@ -23,7 +23,7 @@ pub use here::{
     Behind, Distance, Here, Moved, Standpoint, Unfetched, Unfit, Unheld, Unlanded, Unpushed,
 };
 pub use loopx_base::working_tree::Sequence;
-pub use worktree::{ASIDE, Worktree, committing, in_submodule, stash};
+pub use worktree::{ASIDE, Worktree, aside, committing, in_submodule, stash};
 
 use super::agent_identity::require_person;
 use super::artifact::Artifact;

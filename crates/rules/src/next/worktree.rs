@@ -134,6 +134,19 @@ pub fn stash(worktree: &Worktree, what: &str) -> Advised {
     ))
 }
 
+/// The stash of files by their names, or of all where they are many, typed from whatever folder.
+pub fn aside(uncommitted: &[Uncommitted]) -> Hint {
+    if let Some(inside) = in_submodule(uncommitted, str::to_owned, "stash push") {
+        return inside.into_hint();
+    }
+    let files: Vec<&Uncommitted> = uncommitted.iter().collect();
+    let paths = match files.len() {
+        6.. => String::new(),
+        _ => format!(" -- {}", words(&files, &Worktree::default())),
+    };
+    put_aside(&format!(" --include-untracked{paths}"))
+}
+
 /// The stash of some files, with a message by which it is known again.
 pub(super) fn put_aside(what: &str) -> Hint {
     Hint::git(format!("stash push -m {}{what}", shell_word(ASIDE)))
