@@ -156,6 +156,15 @@ fn show_issues(issues: &view::Rows, leads: bool, ui: &mut Ui) {
 }
 
 fn show(board: &Board, ctx: &Context, ui: &mut Ui) {
+    for one in &board.sessions {
+        if let Some(cause) = &one.unjudged {
+            ui.warn(format!(
+                "session {} is not judged: {}",
+                one.session,
+                line(cause)
+            ));
+        }
+    }
     if ui.is_json() {
         return;
     }
@@ -164,7 +173,8 @@ fn show(board: &Board, ctx: &Context, ui: &mut Ui) {
     } else {
         table(&board.sessions, ctx.repo.now(), ui)
     }
-    let unjudged = board.sessions.iter().filter(|one| is_unjudged(one)).count();
+    let is_left = |one: &&Listed| is_unjudged(one) && one.unjudged.is_none();
+    let unjudged = board.sessions.iter().filter(is_left).count();
     if unjudged > 0 {
         ui.status(format!(
             "?: {} not checked, because only the sessions touched last are checked; to check one: {}; to check all that wait for others: {}",

@@ -66,6 +66,9 @@ pub(crate) struct Listed {
     pub not_on: Option<String>,
     /// Set when the gates of the session were looked at: who goes on, and with what, is known.
     pub judged: bool,
+    /// The reason why the gates could not be looked at, where somebody tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unjudged: Option<String>,
     /// Questions about the plan of the session that nobody has answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
@@ -175,6 +178,7 @@ fn listed(id: SessionId, summary: Result<Summary, Failure>, current: bool) -> Li
         to_write: false,
         not_on: None,
         judged: false,
+        unjudged: None,
         questions: Vec::new(),
     };
     match summary {
@@ -202,16 +206,25 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
         if one.damage.is_some() || matches!(one.ending, Some(Ending::Abandoned { .. })) {
             continue;
         }
-        // One that cannot be judged is listed all the same.
-        let Ok(Some(session)) = snapshot.find(&one.session) else {
-            continue;
+        // One that cannot be judged is listed all the same, with the cause.
+        let session = match snapshot.find(&one.session) {
+            Ok(Some(session)) => session,
+            Ok(None) => continue,
+            Err(failure) => {
+                one.unjudged = Some(failure.message);
+                continue;
+            }
         };
         if one.ending.is_some() {
             one.not_on = not_on(ctx, &session.state);
             continue;
         }
-        let Ok(look) = next::look(ctx, snapshot, &session) else {
-            continue;
+        let look = match next::look(ctx, snapshot, &session) {
+            Ok(look) => look,
+            Err(failure) => {
+                one.unjudged = Some(failure.message);
+                continue;
+            }
         };
         one.judged = true;
         one.questions =

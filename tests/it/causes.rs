@@ -137,3 +137,24 @@ fn t11_an_index_that_may_not_be_written_is_held_by_nobody() {
     assert!(out.stderr.contains("Permission denied"), "{out}");
     assert!(!out.stderr.contains("has held"), "{out}");
 }
+
+#[test]
+fn q16_a_session_that_cannot_be_judged_is_listed_with_the_cause() {
+    let s = Sandbox::new();
+    s.commit_file("a.txt", "a\n", "a").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "t"]).ok();
+    s.commit_file("b.txt", "b\n", "b").ok();
+    let tree = s.git(&["rev-parse", "HEAD^{tree}"]).line();
+    s.loopx(&["start", "--id", "fix", "Fix it"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    let (folder, file) = tree.split_at(2);
+    std::fs::remove_file(s.path().join(format!(".git/objects/{folder}/{file}"))).expect("a tree");
+    let said = s.loopx(&["list"]);
+    let said = said.says("warning: session fix is not judged: ");
+    assert_eq!(said.code, Some(0), "{said}");
+    assert!(!said.stdout.contains("touched last"), "{said}");
+    let row = s.loopx(&["--json", "list"]).json()["sessions"][0].clone();
+    assert_eq!(row["judged"], false, "{row}");
+    assert!(row["unjudged"].is_string(), "{row}");
+}
