@@ -9,8 +9,8 @@ use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_git::PARTIAL;
 use loopx_spec::{
-    Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
-    check_domain, has_errors, plan_domain, read_delta, utf8,
+    Action, Bases, Conflict, Delta, DomainDelta, DomainOutcome, Finding, MarkerNames, PlanOptions,
+    Severity, check_domain, has_errors, plan_domain, read_delta, untouched, utf8,
 };
 use std::fs;
 use std::io::Write;
@@ -180,13 +180,29 @@ pub fn plan(request: &Apply) -> Result<Verdict> {
             target_file: &label,
             markers: MarkerNames::default(),
         };
-        let outcome = plan_domain(domain, &bases, target.as_deref(), one, &options, &FileMerge);
+        let mut outcome = plan_domain(domain, &bases, target.as_deref(), one, &options, &FileMerge);
+        let faults = untouched_faults(&outcome.action, target.as_deref(), &label, one);
+        outcome.findings.extend(faults);
         verdict.domains.push(Applied {
             outcome,
             before: target,
         });
     }
     Ok(verdict)
+}
+
+/// Faults of a spec that a delta leaves as they are; none where the spec goes with the delta.
+pub(crate) fn untouched_faults(
+    action: &Action,
+    before: Option<&str>,
+    file: &str,
+    delta: &DomainDelta,
+) -> Vec<Finding> {
+    match (action, before) {
+        (Action::Write(after), Some(before)) => untouched(before, after, file, delta),
+        (Action::Keep, Some(before)) => untouched(before, before, file, delta),
+        _ => Vec::new(),
+    }
 }
 
 /// A delta, with what the files around it say.

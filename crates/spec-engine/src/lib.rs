@@ -116,4 +116,5 @@ pub use model::{
     Blocks, Passage, Requirement, Scenario, Span, Spec, Step, block_of, read_spec, utf8,
 };
 pub use operation::{Delta, DomainDelta, Operation, ScenarioOperation, Touched};
+pub use standing::untouched;
 pub use words::{Language, Level, OpKind, StepWord, fold, is_requirement};

@@ -3,6 +3,7 @@
 
 use super::check;
 use super::layout::{ItemKind, Layout};
+use super::model::spec_of;
 use super::operation::DomainDelta;
 use super::words;
 use loopx_base::findings::{Finding, Notes, Severity};
@@ -68,6 +69,33 @@ impl Standing {
         }
         any
     }
+}
+
+/// Faults of quality in what a delta does not touch, as the check of the spec by itself names them: they stood before, they
+/// stand after the delta, and they refuse nothing.
+pub fn untouched(before: &str, after: &str, file: &str, delta: &DomainDelta) -> Vec<Finding> {
+    let layout = Layout::read(before);
+    let touched = touched(delta);
+    let left = faults(&Layout::read(after), file);
+    let left: HashSet<(&str, &str)> = left
+        .iter()
+        .map(|one| (one.id, one.message.as_str()))
+        .collect();
+    let mut found = faults(&layout, file);
+    found.retain(|one| {
+        left.contains(&(one.id, one.message.as_str())) && !concerns(&layout, one.line, &touched)
+    });
+    for one in &mut found {
+        one.severity = Severity::Warning;
+    }
+    found
+}
+
+/// Errors of a spec by itself, without those that stop a merge.
+fn faults(layout: &Layout<'_>, file: &str) -> Vec<Finding> {
+    let mut found = spec_of(layout, file).findings;
+    found.retain(|one| one.severity == Severity::Error && !check::STRUCTURAL.contains(&one.id));
+    found
 }
 
 fn structural(layout: &Layout<'_>, file: &str) -> Vec<Finding> {

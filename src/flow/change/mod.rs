@@ -19,7 +19,7 @@ use super::context::Context;
 use super::coverage;
 use super::delta::{self, Judgement, Target};
 use super::effective_target::{self, Ground};
-use super::spec::blocker;
+use super::spec::{Applied, blocker, untouched_faults};
 use super::transaction::texts_here;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::id::SessionId;
@@ -202,6 +202,22 @@ impl Loaded {
         })
     }
 
+    /// Faults of the specs that the delta does not touch. Each spec is read once more: many sessions at once are not told.
+    fn untouched(&self) -> Vec<Finding> {
+        let parts = self.judgement.delta.domains.iter();
+        let mut found = Vec::new();
+        for part in parts {
+            let domains = self.judgement.verdict.domains.iter();
+            let is_it = |one: &&Applied| Some(&one.outcome.domain) == part.domain.as_ref();
+            for one in domains.filter(is_it) {
+                let file = delta::spec_path(&self.policy, &one.outcome.domain);
+                let before = one.before.as_deref();
+                found.extend(untouched_faults(&one.outcome.action, before, &file, part));
+            }
+        }
+        found
+    }
+
     fn warnings(&self) -> Vec<Finding> {
         let judgement = &self.judgement;
         let all: Vec<&Finding> = if judgement.verdict.domains.is_empty() {
@@ -232,7 +248,9 @@ pub(crate) fn validate(
             Some(branch) => read(ctx, &snapshot, session)?.onto(ctx, &snapshot, branch)?,
             None => load(ctx, &snapshot, session)?,
         };
-        return Ok((vec![one.judged(&snapshot)?], Vec::new()));
+        let mut judged = one.judged(&snapshot)?;
+        judged.warnings.extend(one.untouched());
+        return Ok((vec![judged], Vec::new()));
     }
     let (loaded, mut judged) = load_all(ctx, &snapshot)?;
     let overlaps = overlaps(ctx, &snapshot, &loaded)?;
