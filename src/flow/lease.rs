@@ -249,10 +249,14 @@ pub(crate) fn take_over(
     ctx: &Context,
     reason: Option<String>,
 ) -> Result<super::Done<Option<Stamped<Claim>>>> {
-    let reason = loopx_base::said(reason).ok_or_else(|| {
-        Failure::usage(Code::ReasonRequired, "taking a build over needs a reason")
-            .help(command!("build --take-over --reason WHY"))
-    })?;
+    let Some(reason) = loopx_base::said(reason) else {
+        // The session that is meant is named in what is to be typed.
+        ctx.session_to_change(&ctx.store()?.snapshot()?)?;
+        return Err(
+            Failure::usage(Code::ReasonRequired, "taking a build over needs a reason")
+                .help(command!("build --take-over --reason WHY")),
+        );
+    };
     let done = act(ctx, Needs::Stage, |facts| {
         super::stages::in_build(facts)?;
         let owner = owner(&ctx.repo, None)?;

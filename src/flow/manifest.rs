@@ -4,10 +4,10 @@
 use super::context::Context;
 use super::delta;
 use super::rules::Applying;
+use super::task_list;
 use super::transaction::{Facts, Needs, gather_here};
 use crate::flow::files;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{EntryKind, Repo};
 use loopx_rules::manifest::{Manifest, Row, artifacts, settle, task_reads};
@@ -166,7 +166,7 @@ fn rows(ctx: &Context, facts: &Facts<'_>, stage: Stage, task: Option<&str>) -> R
         let node = nodes.iter().find(|node| is_it(node.id.as_str()));
         let node = node.ok_or_else(|| {
             Failure::not_found(Code::TaskUnknown, format!("there is no task `{task}`"))
-                .help(command!("task list"))
+                .help(task_list::lead(state))
         })?;
         paths.extend(node.own_files().map(str::to_owned));
     }

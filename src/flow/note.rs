@@ -365,7 +365,7 @@ fn require_task(facts: Option<&Facts<'_>>, task: &str) -> Result<()> {
     } else {
         Err(
             Failure::not_found(Code::TaskUnknown, format!("there is no task `{task}`"))
-                .help(command!("task list")),
+                .help(super::task_list::lead(&facts.state)),
         )
     }
 }

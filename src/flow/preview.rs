@@ -147,7 +147,10 @@ pub(crate) fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
             Code::NothingToEdit,
             format!("no document of stage {stage} needs work"),
         )
-        .help(gate::next_action(facts.view()))
+        .help(match super::archive::waiting(ctx, &facts.state) {
+            Ok(Some(waiting)) => waiting.into_hint(),
+            _ => gate::next_action(facts.view()),
+        })
     })
 }
 

@@ -69,6 +69,17 @@ pub(crate) fn rebase(ctx: &Context, onto: &str, reason: Option<String>) -> Resul
             is_in_history: within(&onto)?,
             is_newer_on_target,
             own: own.named.as_ref(),
+        })
+        .map_err(|failure| match &state.branch {
+            // A merge needs a worktree.
+            Some(branch) if ctx.repo.work_dir().is_none() && is_newer_on_target => {
+                failure.help(format!(
+                    "git worktree add ../work {}  (and there: git merge {})",
+                    loopx_base::shell_word(branch),
+                    onto.short()
+                ))
+            }
+            _ => failure,
         })?;
         let event = Event::Rebased { base: onto.clone() };
         let rebased = Rebased {

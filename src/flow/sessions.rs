@@ -681,10 +681,7 @@ fn require_not_elsewhere(ctx: &Context, state: &State, branch: &str) -> Result<(
 /// The refusal to bind a session where no branch is checked out: its own branch is the way, where it has one.
 fn no_branch_to_bind(ctx: &Context, name: &str) -> Result<Failure> {
     let snapshot = ctx.store()?.snapshot()?;
-    let known = match naming::find(&snapshot, name) {
-        Ok(id) => snapshot.find(&id)?,
-        Err(_) => None,
-    };
+    let known = snapshot.find(&naming::find(&snapshot, name)?)?;
     let own = known.and_then(|session| Some((session.state.id, session.state.branch?)));
     let way = match own {
         Some((id, own)) if upstream::tip_here(&ctx.repo, &own)?.is_some() => {

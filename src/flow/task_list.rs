@@ -37,11 +37,18 @@ pub(crate) fn text(ctx: &Context) -> Result<(State, String)> {
             Code::ArtifactMissing,
             format!("session {} has no {path}", state.id),
         )
-        .help(if state.is_open(Artifact::TaskList) {
-            command!("task add TITLE")
-        } else {
-            command!("status")
-        })),
+        .help(lead(&state))),
+    }
+}
+
+/// Command that shows the list of tasks, or the way without one.
+pub(super) fn lead(state: &State) -> Hint {
+    if state.artifacts.contains_key(&Artifact::TaskList) {
+        command!("task list")
+    } else if state.is_open(Artifact::TaskList) {
+        command!("task add TITLE")
+    } else {
+        command!("status")
     }
 }
 
@@ -600,7 +607,10 @@ pub(super) fn require_open(state: &State) -> Result<()> {
             command!("plan --reason WHY"),
             "  (goes back to the plan, where the list is open)"
         ]),
-        _ => failure.help(command!("cat {path}")),
+        _ if state.artifacts.contains_key(&Artifact::TaskList) => {
+            failure.help(command!("cat {path}"))
+        }
+        _ => failure.help(command!("status")),
     })
 }
 

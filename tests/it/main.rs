@@ -68,6 +68,7 @@ mod held_input;
 mod held_push;
 mod help;
 mod hints;
+mod hints_typed;
 mod hooks_battery;
 mod hooks_beside;
 mod hooks_bytes;

@@ -14,24 +14,24 @@ use loopx_rules::stage::Transition;
 use loopx_rules::stop::Parked;
 
 /// A word that a person will read: it has to be there.
-fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
-    reason
-        .filter(|reason| !reason.trim().is_empty())
-        .ok_or_else(|| {
-            Failure::usage(
-                Code::ReasonRequired,
-                format!("`{command}` needs a reason: what stands in the way"),
-            )
-            .help(match command {
-                "agent block" => command!("agent block --reason WHY"),
-                _ => command!("agent park --reason WHY"),
-            })
-        })
+fn reason_for(ctx: &Context, command: &str, reason: Option<String>) -> Result<String> {
+    if let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) {
+        return Ok(reason);
+    }
+    // The session that is meant is named in what is to be typed.
+    ctx.session_to_change(&ctx.store()?.snapshot()?)?;
+    let what = format!("`{command}` needs a reason: what stands in the way");
+    Err(
+        Failure::usage(Code::ReasonRequired, what).help(match command {
+            "agent block" => command!("agent block --reason WHY"),
+            _ => command!("agent park --reason WHY"),
+        }),
+    )
 }
 
 /// Records what stands in the way of the build. An agent may stop then; the next build step ends it.
 pub(crate) fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    let reason = reason_for("agent block", reason)?;
+    let reason = reason_for(ctx, "agent block", reason)?;
     act(ctx, Needs::Code, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
         stages::in_build(facts)?;
@@ -50,7 +50,7 @@ pub(crate) fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
 /// Lets agents of this worktree stop until somebody takes the build up again. Nothing is recorded on
 /// the session: it is this worktree's business.
 pub(crate) fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)> {
-    let why = reason_for("agent park", reason)?;
+    let why = reason_for(ctx, "agent park", reason)?;
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let state = ctx.session_to_change(&snapshot)?.state;

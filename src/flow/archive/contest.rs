@@ -173,7 +173,7 @@ pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Conte
 
 pub(super) fn no_conflict() -> Failure {
     Failure::nothing(Code::NoConflict, "no archive waits to be continued here")
-        .help(command!("archive"))
+        .help(command!("next"))
 }
 
 /// The session whose conflict is meant: the named one, the one that is meant here, or the only one.

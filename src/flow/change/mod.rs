@@ -125,7 +125,8 @@ fn read(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Load
 impl Loaded {
     /// Tries the delta of this session on another branch, as archive does it there.
     fn onto(mut self, ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Self> {
-        let tree = archive::target_tree(ctx, &self.state, branch)?;
+        let tree = archive::target_tree(ctx, &self.state, branch);
+        let tree = tree.map_err(|failure| self.elsewhere(ctx, failure))?;
         let mut target = Target::of_tree(tree);
         effective_target::stack(ctx, snapshot, &mut target, &self.ground.open)?;
         let around = (&self.ground.target, &target);
@@ -134,6 +135,17 @@ impl Loaded {
         self.judgement.facts.blockers.splice(..0, faults);
         self.target = Some(branch.to_owned());
         Ok(self)
+    }
+
+    /// The refusal of a branch with this command on a branch that will do, where one is known.
+    fn elsewhere(&self, ctx: &Context, failure: Failure) -> Failure {
+        match archive::likely_target(ctx, &self.state) {
+            Ok(Some(branch)) => failure.help(command!(
+                "change validate --onto {}",
+                loopx_base::shell_word(&branch)
+            )),
+            _ => failure,
+        }
     }
 
     fn judged(&self, snapshot: &Snapshot<'_>) -> Result<Judged> {

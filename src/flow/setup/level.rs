@@ -342,7 +342,11 @@ fn next(ctx: &Context, plan: &Plan) -> Result<Hint> {
         }
     }
     if written.is_empty() {
-        return begin::way(ctx);
+        // A branch that is bound already takes no other session.
+        return match ctx.bound_session().ok().flatten() {
+            Some(id) => Ok(super::super::next::of_session(ctx, &id)?.into_hint()),
+            None => begin::way(ctx),
+        };
     }
     let stands = policy_at(ctx, head.commit.as_ref());
     if stands.is_ok_and(|policy| policy.protects(&plan.branch)) {

@@ -2,9 +2,9 @@
 
 use super::Plan;
 use crate::flow::context::Context;
+use crate::flow::task_list;
 use crate::flow::transaction::{Needs, gather_here};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
 use loopx_base::id::{OpId, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::issue::IssueId;
@@ -44,7 +44,7 @@ pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
     if sprints.is_empty() {
         let message = format!("no task of session {} comes from a pipeline", plan.state.id);
         let failure = Failure::not_found(Code::PipelineUnknown, message);
-        return Err(failure.help(command!("task list")));
+        return Err(failure.help(task_list::lead(plan.state)));
     }
     Ok((plan.state.id.clone(), sprints))
 }

@@ -38,7 +38,7 @@ use super::skills::Skills;
 use super::transaction::{Act, Done, Facts, Needs, act_beside};
 use super::watched::Watched;
 use super::workcopy::{self, WorkCopy};
-use super::{files, lease, publish};
+use super::{files, lease, publish, task_list};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
@@ -231,7 +231,7 @@ impl<'f> Plan<'f> {
                 Code::TaskNotNamed,
                 "expected the id of a task: no task is taken in this worktree",
             )
-            .help(command!("task list"))),
+            .help(task_list::lead(self.state))),
             several => {
                 let ids = several.iter().map(|at| self.nodes[*at].id.as_str());
                 let ids: Vec<&str> = ids.collect();
@@ -460,7 +460,7 @@ fn unknown<'n>(state: &State, name: &str, ids: impl Iterator<Item = &'n str>) ->
     let failure = Failure::not_found(Code::TaskUnknown, message);
     match loopx_base::nearest(name, ids) {
         Some(near) => failure.help(command!("task show {near}")),
-        None => failure.help(command!("task list")),
+        None => failure.help(task_list::lead(state)),
     }
 }
 

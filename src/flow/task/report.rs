@@ -6,6 +6,7 @@ use super::{Plan, gates, own_blob};
 use crate::flow::context::Context;
 use crate::flow::note::filter::Filter;
 use crate::flow::note::list::list;
+use crate::flow::task_list;
 use crate::flow::transaction::{Facts, Needs, gather_here};
 use crate::flow::workcopy::{self, WorkCopy};
 use loopx_base::failure::{Code, Failure, Result};
@@ -51,7 +52,7 @@ pub(crate) fn gathered(ctx: &Context) -> Result<Gathered> {
     if own.is_empty() {
         let message = format!("no task of session {} comes from a pipeline", plan.state.id);
         let failure = Failure::not_found(Code::PipelineUnknown, message);
-        return Err(failure.help(command!("task list")));
+        return Err(failure.help(task_list::lead(plan.state)));
     }
     let mut files = BTreeMap::new();
     let state = plan.state;
