@@ -9,6 +9,17 @@ use loopx_hosts::hooks::manager::Manager;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Hooks of ours that a manager goes on with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// Our shims, beside its own.
+    Shims,
+    /// Our lines in scripts, which are in a folder of each worktree.
+    Scripts,
+    /// Our lines in a file, in a section for each event.
+    Sections,
+}
+
 /// Manager, and how it is used.
 struct Row {
     manager: Manager,
@@ -16,20 +27,22 @@ struct Row {
     files: &'static [(&'static str, &'static str)],
     install: &'static [&'static str],
     uninstall: &'static [&'static str],
-    /// Set when the hooks that the manager calls are in a folder of their own: it takes our lines, and no shim.
-    has_folder: bool,
+    takes: Takes,
+    /// Tells whether its own hook runs where no file is staged.
+    runs_on_nothing: bool,
 }
 
 const CONFIG: &str = "repos:\n- repo: local\n  hooks:\n  - id: own\n    name: own\n    entry: OWN\n    \
                       language: system\n    always_run: true\n    pass_filenames: false\n";
 
-const ROWS: [Row; 5] = [
+const ROWS: [Row; 7] = [
     Row {
         manager: Manager::Husky,
         files: &[(".husky/pre-commit", "OWN\n"), ("package.json", "{}\n")],
         install: &["husky"],
         uninstall: &["git", "config", "--unset", "core.hooksPath"],
-        has_folder: true,
+        takes: Takes::Scripts,
+        runs_on_nothing: true,
     },
     Row {
         manager: Manager::Lefthook,
@@ -39,21 +52,24 @@ const ROWS: [Row; 5] = [
         )],
         install: &["lefthook", "install"],
         uninstall: &["lefthook", "uninstall"],
-        has_folder: false,
+        takes: Takes::Shims,
+        runs_on_nothing: false,
     },
     Row {
         manager: Manager::Prek,
         files: &[(".pre-commit-config.yaml", CONFIG)],
         install: &["prek", "install"],
         uninstall: &["prek", "uninstall"],
-        has_folder: false,
+        takes: Takes::Shims,
+        runs_on_nothing: true,
     },
     Row {
         manager: Manager::PreCommit,
         files: &[(".pre-commit-config.yaml", CONFIG)],
         install: &["pre-commit", "install"],
         uninstall: &["pre-commit", "uninstall"],
-        has_folder: false,
+        takes: Takes::Shims,
+        runs_on_nothing: true,
     },
     Row {
         manager: Manager::SimpleGitHooks,
@@ -63,9 +79,41 @@ const ROWS: [Row; 5] = [
         )],
         install: &["simple-git-hooks"],
         uninstall: &["node", "UNINSTALL"],
-        has_folder: false,
+        takes: Takes::Shims,
+        runs_on_nothing: true,
+    },
+    Row {
+        manager: Manager::Hk,
+        files: &[(
+            "hk.pkl",
+            "amends \"package://github.com/jdx/hk/releases/download/vVERSION/hk@VERSION#/Config.pkl\"\n\
+             hooks {\n[\"pre-commit\"] { steps { [\"own\"] { check = \"OWN\" } } }\n}\n",
+        )],
+        // It writes over no hook that is not its own, unless it is told to.
+        install: &["hk", "install", "--force"],
+        uninstall: &["hk", "uninstall"],
+        takes: Takes::Shims,
+        runs_on_nothing: true,
+    },
+    Row {
+        manager: Manager::Overcommit,
+        files: &[(
+            OVERCOMMIT,
+            "PreCommit:\n  ALL: { enabled: false }\n  Own: { enabled: true, command: [OWN] }\n\
+             CommitMsg:\n  ALL: { enabled: false }\nPrePush:\n  ALL: { enabled: false }\n",
+        )],
+        install: &[
+            "sh",
+            "-c",
+            "overcommit --install && overcommit --sign && overcommit --sign pre-commit",
+        ],
+        uninstall: &["overcommit", "--uninstall"],
+        takes: Takes::Sections,
+        runs_on_nothing: false,
     },
 ];
+
+const OVERCOMMIT: &str = ".overcommit.yml";
 
 /// A repository with a session in stage clarify, in a worktree.
 struct Bench {
@@ -85,8 +133,16 @@ impl Bench {
             own.display()
         );
         m.s.script(&script, &text);
+        let version = || {
+            let said = m.call("hk").args(&["--version"]).run().line();
+            said.rsplit(' ').next().unwrap_or_default().to_owned()
+        };
         for (file, text) in row.files {
-            m.s.write(file, text.replace("OWN", script.to_str().expect("UTF-8")));
+            let mut text = text.replace("OWN", script.to_str().expect("UTF-8"));
+            if text.contains("VERSION") {
+                text = text.replace("VERSION", &version());
+            }
+            m.s.write(file, text);
         }
         begin(&m.s, "");
         Some(Bench { m, row, own })
@@ -110,7 +166,8 @@ impl Bench {
     /// Installs ours, or adds the lines that are printed instead.
     fn install_ours(&self) {
         let out = self.ours(&["install", "--json"]);
-        if !self.row.has_folder || out.code == Some(0) {
+        let takes = self.row.takes;
+        if takes == Takes::Shims || out.code == Some(0) {
             out.ok();
             return;
         }
@@ -118,20 +175,55 @@ impl Bench {
         for blocker in error["blockers"].as_array().expect("blockers") {
             let place = blocker["message"].as_str().expect("a place");
             let line = blocker["help"].as_str().expect("a line");
-            let file = place
+            let place = place
                 .strip_prefix("add to ")
-                .and_then(|file| file.strip_suffix(':'));
-            let file = file.unwrap_or_else(|| panic!("{place}"));
+                .and_then(|place| place.strip_suffix(':'))
+                .unwrap_or_else(|| panic!("{place}"));
+            let (section, file) = place.split_once(" of ").unwrap_or(("", place));
             let path = self.m.s.path().join(file);
             let before = fs::read_to_string(&path).unwrap_or_default();
-            self.m.s.write(&path, format!("{before}{line}\n"));
+            let text = match section.split('`').nth(1) {
+                Some(section) => {
+                    let head = format!("{section}:\n");
+                    assert!(before.contains(&head), "{place}: {before}");
+                    before.replacen(&head, &format!("{head}  {line}\n"), 1)
+                }
+                None => format!("{before}{line}\n"),
+            };
+            self.m.s.write(&path, text);
+            self.m.s.git(&["add", file]).ok();
         }
-        self.m.s.git(&["add", ".husky"]).ok();
-        self.m
-            .s
-            .git(&["commit", "--quiet", "--no-verify", "-m", "lines"])
+        // Until its file is signed, each of its hooks refuses.
+        if takes == Takes::Sections {
+            let activate = self.row.manager.activate().expect("a command");
+            self.theirs(self.m.s.path(), &["sh", "-c", activate]).ok();
+        }
+        self.commit(self.m.s.path(), &["--no-verify", "-m", "lines"])
+            .run()
             .ok();
         self.ours(&["install"]).says("nothing to do").ok();
+    }
+
+    /// Takes our lines out of its configuration.
+    fn remove_lines(&self) {
+        let top = self.m.s.path();
+        match self.row.takes {
+            Takes::Shims => {}
+            Takes::Scripts => {
+                self.ours(&["uninstall"]).says(".husky/pre-commit");
+                for event in EVENTS {
+                    drop(fs::remove_file(top.join(".husky").join(event)));
+                }
+            }
+            Takes::Sections => {
+                self.ours(&["uninstall"]).says(OVERCOMMIT);
+                let text = self.m.s.read(OVERCOMMIT);
+                let kept = text.lines().filter(|line| !line.contains("Loopx:"));
+                let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
+                self.m.s.write(OVERCOMMIT, kept);
+                self.theirs(top, &["overcommit", "--sign"]).ok();
+            }
+        }
     }
 
     fn commit<'a>(&'a self, dir: &Path, args: &[&str]) -> Call<'a> {
@@ -193,8 +285,7 @@ impl Bench {
         );
         stage("docs/a", "b");
         passed(commit(&["--amend", "-m", "again"]), 1, "2 amend");
-        // lefthook runs nothing where no file is staged.
-        let runs = usize::from(self.row.manager != Manager::Lefthook);
+        let runs = usize::from(self.row.runs_on_nothing);
         passed(commit(&["--allow-empty", "-m", "empty"]), runs, "3 empty");
         stage("docs/b", "b");
         let below = dir.join("docs");
@@ -279,12 +370,7 @@ fn uninstall(bench: &Bench, ours_first: bool) {
     let top = bench.m.s.path();
     let name = bench.row.manager.name();
     let ours = || {
-        if bench.row.has_folder {
-            bench.ours(&["uninstall"]).says(".husky/pre-commit");
-            for event in EVENTS {
-                drop(fs::remove_file(top.join(".husky").join(event)));
-            }
-        }
+        bench.remove_lines();
         // What is left of an install is forgotten.
         let out = bench.ours(&["uninstall"]);
         assert!(matches!(out.code, Some(0 | 5)), "{name}: {out}");
@@ -322,7 +408,7 @@ fn run(manager: Manager) {
         s.git(&["worktree", "add", "--quiet", "-b", "linked", "../linked"])
             .ok();
         s.loopx_in(&linked, &["start", "linked"]).ok();
-        if row.has_folder {
+        if row.takes == Takes::Scripts {
             bench.ours(&["status"]).fails_with(1).says("absent");
             bench.theirs(&linked, row.install).ok();
         }
@@ -356,4 +442,14 @@ fn battery_with_pre_commit() {
 #[test]
 fn battery_with_simple_git_hooks() {
     run(Manager::SimpleGitHooks);
+}
+
+#[test]
+fn battery_with_hk() {
+    run(Manager::Hk);
+}
+
+#[test]
+fn battery_with_overcommit() {
+    run(Manager::Overcommit);
 }

@@ -1,5 +1,5 @@
 //! The lines that we print for hook managers, given to the real ones. LOOPX_TEST_MANAGERS names a
-//! folder with their programs (`husky`, `lefthook`, `prek`, `pre-commit`, `hk`); one that is not there
+//! folder with their programs (`husky`, `lefthook`, `prek`, `pre-commit`, `hk`, `overcommit`); one that is not there
 //! is skipped, and says so.
 
 use crate::support::hooks::{foreign, shims};
@@ -211,6 +211,27 @@ fn hk_runs_its_line() {
         format!("{inside}{line}\n}}\n")
     });
     m.holds(false);
+}
+
+#[test]
+fn overcommit_runs_its_line() {
+    let Some(m) = Managed::new(Manager::Overcommit) else {
+        return;
+    };
+    let mut text = String::new();
+    for event in Event::ALL {
+        let line = Manager::Overcommit.line(event, None);
+        let section = line.within.and_then(|within| within.split('`').nth(1));
+        let section = section.expect("a section");
+        let line = line.line;
+        text.push_str(&format!(
+            "{section}:\n  ALL: {{ enabled: false }}\n  {line}\n"
+        ));
+    }
+    m.s.write(".overcommit.yml", text);
+    let activate = Manager::Overcommit.activate().expect("a command");
+    m.call("sh").args(&["-c", activate]).run().ok();
+    m.holds(true);
 }
 
 /// Scripts that a manager keeps in the repository's own folder are kept and run first.
