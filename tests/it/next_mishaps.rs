@@ -177,7 +177,7 @@ fn t9_u12_what_is_archived_leads_to_sync_and_push_and_names_the_merge() {
 }
 
 impl Drive {
-    /// What is next for the session that ended.
+    /// Command that is next for the session, which has ended.
     fn status_of_ended(&self) -> Option<String> {
         let status = status_in(self, self.path());
         assert_eq!(status["ending"]["how"], "archived", "{status:#}");
