@@ -9,7 +9,7 @@ use loopx_git::{PARTIAL, Repo, TEMPORARY};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
@@ -170,6 +170,21 @@ fn into(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = fs::OpenOptions::new();
     let options = options.write(true).create(true).truncate(true);
     options.open(path)?.write_all(bytes)
+}
+
+/// Makes a file of this mode, as far as the umask leaves it. What a killed process left under its name goes.
+pub(crate) fn make(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    let mut options = fs::File::options();
+    options.write(true).create_new(true).mode(mode);
+    let made = options.open(path).or_else(|error| {
+        if error.kind() != std::io::ErrorKind::AlreadyExists {
+            return Err(error);
+        }
+        fs::remove_file(path)?;
+        options.open(path)
+    });
+    made.and_then(|mut file| file.write_all(bytes))
+        .map_err(|error| failed(path, "write", &error))
 }
 
 /// Puts a finished file in its place, with the folders above it. From another file system it comes by a copy

@@ -1,6 +1,7 @@
 //! Calls of a small command to the system, by count: whoever looks for one thing twice, or for what is known not to be
 //! there, is seen here on every machine. Milliseconds are the benchmark's.
 
+use crate::support::archive::Yard;
 use crate::support::issues::backlog;
 use crate::support::scale::{SEED, grow, prolong};
 use crate::support::store::{ID, READY, put, started};
@@ -276,4 +277,26 @@ fn a_save_beside_many_packed_branches_does_not_read_them() {
     }
     s.git(&["reflog", "-2", "loopx"]).says("loopx@{1}").ok();
     s.loopx(&["fsck"]).says("all whole").ok();
+}
+
+/// The tree from which git made the new index was packed once more, and the packs of the landing were given free before
+/// its branch moved.
+#[test]
+fn an_archive_writes_three_packs_and_keeps_them_until_its_branch_moved() {
+    let y = Yard::ready();
+    let Some(calls) = calls(&y, &["archive"]) else {
+        return;
+    };
+    let is_placed = |line: &&str| line.contains("rename(") && line.contains(".pack\") = 0");
+    let placed = calls.lines().filter(is_placed).count();
+    assert_eq!(placed, 3, "{calls}");
+    let mut lines = calls.lines();
+    let moves = |line: &str| line.contains("rename") && line.contains("/refs/heads/shorten");
+    let before: Vec<&str> = lines.by_ref().take_while(|line| !moves(line)).collect();
+    assert!(lines.next().is_some(), "no ref moved: {calls}");
+    let freed = before
+        .iter()
+        .find(|line| line.contains("unlink") && line.contains(".keep"));
+    assert!(freed.is_none(), "{freed:?}");
+    y.sound();
 }

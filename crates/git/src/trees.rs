@@ -93,6 +93,23 @@ impl Repo {
         })
     }
 
+    /// The entry at a path below a tree, as it is stored.
+    pub fn raw_entry_at(&self, tree: &Oid, path: &str) -> Result<Option<RawEntry>> {
+        let (folder, name) = match path.rsplit_once('/') {
+            None => (Some(tree.clone()), path),
+            Some((folder, name)) => {
+                let folder = self.entry_at(tree, folder)?;
+                let folder = folder.filter(|entry| entry.kind == EntryKind::Tree);
+                (folder.map(|entry| entry.id), name)
+            }
+        };
+        let Some(folder) = folder else {
+            return Ok(None);
+        };
+        let mut held = self.raw_entries(&folder)?.into_iter();
+        Ok(held.find(|entry| entry.name == name.as_bytes()))
+    }
+
     /// Tells whether a name of this path is in its folder more than once, so that programs do not agree on what is
     /// there.
     pub fn has_twice(&self, tree: &Oid, path: &str) -> Result<bool> {

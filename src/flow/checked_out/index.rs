@@ -189,13 +189,13 @@ impl Held {
         Ok(())
     }
 
-    /// Makes the index that differs from the present one as two trees do. The present one stands as it is.
-    pub(super) fn make(&self, checkout: &Checkout<'_>, trees: [&Oid; 2]) -> Result<()> {
+    /// Makes the index that differs from the present one by these lines of `git update-index --index-info`. The present
+    /// one stands as it is.
+    pub(super) fn make(&self, checkout: &Checkout<'_>, lines: Vec<u8>) -> Result<()> {
         fail("index-written")
             .and_then(|()| self.copy())
             .map_err(|error| unwritable(&self.index, &error))?;
-        let [old, new] = trees.map(Oid::as_str);
-        self.git(checkout, &["read-tree", "-i", "-m", old, new], b"")?
+        self.git(checkout, &["update-index", "-z", "--index-info"], lines)?
             .ok()
             .map(drop)
     }

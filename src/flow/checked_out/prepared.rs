@@ -7,7 +7,8 @@ use crate::flow::files;
 use loopx_base::failpoint::{fail, reach};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
-use loopx_git::{Entry, Repo, unwritable};
+use loopx_git::run::Captured;
+use loopx_git::{Repo, unwritable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +46,9 @@ pub(crate) struct Prepared<'c> {
 /// The work at a worktree that follows a branch.
 struct Work<'p> {
     /// Paths of the index that are another blob, with the blob that they were.
-    staged: BTreeMap<String, Option<Entry>>,
+    staged: BTreeMap<String, Option<Oid>>,
+    /// Paths among the staged ones that are not to be in the worktree: git forgets that with the blob.
+    skipped: Vec<&'p str>,
     written: BTreeSet<&'p str>,
     removed: Vec<&'p str>,
     /// Paths that somebody changed meanwhile, in the worktree, in the index or on the branch.
@@ -138,7 +141,7 @@ impl<'c> Checkout<'c> {
             }
             prepared.index = Some(held);
         }
-        prepared.write(&names, &work, &seen)?;
+        prepared.write(&names, tree, &work, &seen)?;
         Ok(Some(prepared))
     }
 
@@ -148,6 +151,7 @@ impl<'c> Checkout<'c> {
         let contents = self.contents(changes, &staged)?;
         let mut work = Work {
             staged: BTreeMap::new(),
+            skipped: Vec::new(),
             written: BTreeSet::new(),
             removed: Vec::new(),
             others: 0,
@@ -162,11 +166,13 @@ impl<'c> Checkout<'c> {
                 work.others += 1;
                 continue;
             }
-            if !staged.is(path, new.as_ref()) {
-                work.staged
-                    .insert(path.clone(), old.clone().map(Entry::blob));
-            }
             let skipped = staged.0.get(path).is_some_and(|one| one.skipped);
+            if !staged.is(path, new.as_ref()) {
+                work.staged.insert(path.clone(), old.clone());
+                if skipped && new.is_some() {
+                    work.skipped.push(path);
+                }
+            }
             if content != Some(new) && !skipped {
                 match new {
                     Some(_) => drop(work.written.insert(path.as_str())),
@@ -179,20 +185,27 @@ impl<'c> Checkout<'c> {
 
     /// Puts the index with the paths of the work as the tree has them into its lock: whatever else is in the index stays.
     fn next_index(&self, held: &mut Held, tree: &Oid, work: &mut Work<'_>) -> Result<()> {
-        let new: Vec<&String> = (work.staged.iter())
-            .filter(|(_, entry)| entry.is_none())
-            .map(|(path, _)| path)
-            .collect();
-        let old = self.repo.edit_tree(Some(tree), &work.staged)?;
-        self.repo.keep(&old)?;
-        let made = held.make(self, [&old, tree]);
-        let left_out = match &made {
-            Ok(()) if !new.is_empty() && self.is_sparse()? => self.left_out(tree, &new),
-            _ => Ok(Vec::new()),
-        };
-        self.repo.release();
-        made?;
-        let left_out = left_out?;
+        let (mut new, mut lines) = (Vec::new(), Vec::new());
+        for (path, old) in &work.staged {
+            let line = match (self.repo.raw_entry_at(tree, path)?, old) {
+                (Some(entry), _) => {
+                    let mode = String::from_utf8_lossy(&entry.mode);
+                    format!("{mode} {} 0\t{path}\0", entry.id)
+                }
+                // A path without a mode goes, whatever its id.
+                (None, Some(old)) => format!("0 {old} 0\t{path}\0"),
+                (None, None) => continue,
+            };
+            lines.extend(line.into_bytes());
+            if old.is_none() {
+                new.push(path);
+            }
+        }
+        held.make(self, lines)?;
+        let mut left_out: Vec<String> = work.skipped.iter().map(ToString::to_string).collect();
+        if !new.is_empty() && self.is_sparse()? {
+            left_out.extend(self.left_out(tree, &new)?);
+        }
         if !left_out.is_empty() {
             let args = ["update-index", "-z", "--skip-worktree", "--stdin"];
             held.git(self, &args, list(left_out.iter().map(String::as_str)))?
@@ -239,9 +252,28 @@ fn list<'p>(paths: impl Iterator<Item = &'p str>) -> Vec<u8> {
     list
 }
 
+/// Blobs with the modes of new files, by path.
+type Plain = BTreeMap<String, (Oid, u32)>;
+
+/// Attributes by which git writes another file than the blob.
+const CONVERTING: [&str; 6] = [
+    "text",
+    "eol",
+    "crlf",
+    "ident",
+    "filter",
+    "working-tree-encoding",
+];
+
 impl Prepared<'_> {
     /// Makes the files beside their places, as the index has them. A file that a killed process had made is one.
-    fn write(&mut self, names: &Names, work: &Work<'_>, seen: &[Option<Stamp>]) -> Result<()> {
+    fn write(
+        &mut self,
+        names: &Names,
+        tree: &Oid,
+        work: &Work<'_>,
+        seen: &[Option<Stamp>],
+    ) -> Result<()> {
         let top = self.checkout.top.clone();
         for (number, (path, seen)) in self.changes.keys().zip(seen).enumerate() {
             let (path, place, seen) = (path.clone(), top.join(path), *seen);
@@ -270,30 +302,72 @@ impl Prepared<'_> {
             return Ok(());
         }
         let paths = missing.iter().filter_map(|at| self.written.get(*at));
-        let staging = self.check_out(list(paths.map(|file| file.path.as_str())))?;
+        let paths: Vec<String> = paths.map(|file| file.path.clone()).collect();
+        fail("worktree-written").map_err(|error| unwritable(&top, &error))?;
+        let plain = self.plain(tree, &paths)?;
+        let staging = match plain {
+            None => Some(self.check_out(list(paths.iter().map(String::as_str)))?),
+            Some(_) => None,
+        };
         for at in missing {
             let Some(file) = self.written.get(at) else {
                 continue;
             };
             let (path, made) = (file.path.clone(), file.made.clone());
             self.make_folders(&made)?;
-            files::put(&staging.path().join(path), &made)?;
+            match (&staging, plain.as_ref().and_then(|plain| plain.get(&path))) {
+                (Some(staging), _) => files::put(&staging.path().join(path), &made)?,
+                (None, Some((blob, mode))) => {
+                    files::make(&made, &self.checkout.repo.read_blob(blob)?, *mode)?;
+                }
+                (None, None) => {}
+            }
             reach("file-made");
         }
         Ok(())
     }
 
+    /// The blobs and modes of files, where git would write each byte for byte as it is stored. Nothing where an attribute
+    /// or a setting has a say in that, or where one is no plain file.
+    fn plain(&self, tree: &Oid, paths: &[String]) -> Result<Option<Plain>> {
+        let (repo, mut plain) = (self.checkout.repo, Plain::new());
+        let converts = repo.config("core.autocrlf").is_some_and(|value| {
+            !["", "false", "no", "off", "0", "input"].contains(&value.to_lowercase().as_str())
+        });
+        // A setting of one worktree alone is git's to read.
+        if converts || repo.config_bool("extensions.worktreeConfig") == Some(true) {
+            return Ok(None);
+        }
+        for path in paths {
+            let known = match repo.raw_entry_at(tree, path)? {
+                Some(entry) if entry.mode == b"100644" => (entry.id, 0o666),
+                Some(entry) if entry.mode == b"100755" => (entry.id, 0o777),
+                _ => return Ok(None),
+            };
+            plain.insert(path.clone(), known);
+        }
+        let args = ["check-attr", "-z", "--stdin", "--all"];
+        let asked = list(paths.iter().map(String::as_str));
+        let said = self.git(&args, asked)?.ok()?;
+        let mut named = said.split(|byte| *byte == 0).skip(1).step_by(3);
+        let has_say = |name: &[u8]| CONVERTING.iter().any(|one| one.as_bytes() == name);
+        Ok((!named.any(has_say)).then_some(plain))
+    }
+
+    /// Runs a git on the index as it is to be.
+    fn git(&self, args: &[&str], stdin: Vec<u8>) -> Result<Captured> {
+        match &self.index {
+            Some(index) => index.git(&self.checkout, args, stdin),
+            None => self.checkout.git(args).stdin(stdin).capture(),
+        }
+    }
+
     /// Has git write files to a folder of the git directory, by its own rules of conversion.
     fn check_out(&self, paths: Vec<u8>) -> Result<Staging> {
         let staging = Staging::open(self.checkout.repo)?;
-        fail("worktree-written").map_err(|error| unwritable(staging.path(), &error))?;
         let prefix = format!("--prefix={}/", staging.path().display());
         let args = ["checkout-index", "-z", "--stdin", &prefix];
-        let ended = match &self.index {
-            Some(index) => index.git(&self.checkout, &args, paths)?,
-            None => self.checkout.git(&args).stdin(paths).capture()?,
-        };
-        ended.ok()?;
+        self.git(&args, paths)?.ok()?;
         Ok(staging)
     }
 
