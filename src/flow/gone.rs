@@ -70,7 +70,7 @@ fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Re
 pub(super) fn lead(ctx: &Context, state: &State, branch: &str) -> Result<Advised> {
     let me = ctx.reader().map(|reader| &reader.author);
     if last_commit(ctx, state)?.is_none()
-        && let Some(fetch) = never_asked(ctx, state, branch)?
+        && let Some(fetch) = not_fetched(ctx, state, branch, true)?
     {
         return Ok(fetch);
     }
@@ -86,8 +86,14 @@ pub(super) fn lead(ctx: &Context, state: &State, branch: &str) -> Result<Advised
     way_back(ctx, state, branch)
 }
 
-/// The command that asks a remote for a branch that this clone was never set up to fetch, as one of a single branch.
-fn never_asked(ctx: &Context, state: &State, branch: &str) -> Result<Option<Advised>> {
+/// The command that asks a remote for a branch that this clone was never set up to fetch, as one of a single branch; or
+/// did not fetch since the session began, where it has not the commit that the session starts from.
+fn not_fetched(
+    ctx: &Context,
+    state: &State,
+    branch: &str,
+    has_base: bool,
+) -> Result<Option<Advised>> {
     let own = format!("refs/heads/{branch}");
     let covers = |spec: &String| {
         let source = spec.trim_start_matches('+').split(':').next();
@@ -99,13 +105,17 @@ fn never_asked(ctx: &Context, state: &State, branch: &str) -> Result<Option<Advi
     };
     for remote in ctx.repo.remotes()? {
         let specs = ctx.repo.config_all(&format!("remote.{remote}.fetch"))?;
-        if specs.is_empty() || specs.iter().any(covers) {
+        let is_asked = specs.iter().any(covers);
+        if specs.is_empty() || is_asked && has_base {
             continue;
         }
         let (name, from) = (shell_word(branch), shell_word(&remote));
-        let mut why = format!(
-            "the branch {branch} is not here, and this clone fetches other branches of {remote} only"
-        );
+        let because = if is_asked {
+            "neither is the commit that the session starts from".to_owned()
+        } else {
+            format!("this clone fetches other branches of {remote} only")
+        };
+        let mut why = format!("the branch {branch} is not here, and {because}");
         match &state.base {
             // Nothing begins anew without the commit that the session began on.
             Some(base) if !ctx.repo.contains(base)? => {}
@@ -127,7 +137,7 @@ fn never_asked(ctx: &Context, state: &State, branch: &str) -> Result<Option<Advi
 /// what the session names may be on it.
 pub(super) fn unfetched(ctx: &Context, state: &State) -> Result<Option<Advised>> {
     match &state.branch {
-        Some(branch) if upstream::is_missing(ctx, state)? => never_asked(ctx, state, branch),
+        Some(branch) if upstream::is_missing(ctx, state)? => not_fetched(ctx, state, branch, true),
         _ => Ok(None),
     }
 }
@@ -161,8 +171,12 @@ pub(super) fn way_back(ctx: &Context, state: &State, branch: &str) -> Result<Adv
             );
         }
     }
+    let has_base = match &state.base {
+        Some(base) => ctx.repo.contains(base)?,
+        None => true,
+    };
     if known.is_none()
-        && let Some(fetch) = never_asked(ctx, state, branch)?
+        && let Some(fetch) = not_fetched(ctx, state, branch, has_base)?
     {
         return Ok(fetch);
     }

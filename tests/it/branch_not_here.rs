@@ -99,3 +99,36 @@ fn q5_a_clone_that_has_only_the_remotes_branch_judges_against_that() {
     s.git_in(&clone, &["switch", "--quiet", "t"]).ok();
     stands(&s, &clone);
 }
+
+#[test]
+fn x3_a_clone_that_fetched_nothing_since_asks_for_the_branch_and_begins_none() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "One").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
+        .ok();
+    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    s.git(&["clone", "--quiet", "../remote.git", "../other"])
+        .ok();
+    let other = s.root().join("other");
+    s.loopx_in(&other, &["init"]).ok();
+    s.commit_file("more.txt", "more\n", "More").ok();
+    s.git(&["switch", "--quiet", "-c", "t"]).ok();
+    s.loopx(&["start", "--quick", "--id", "it", "Fix it"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.git(&["push", "--quiet", "origin", "main", "t"]).ok();
+    s.loopx(&["sync", "origin"]).ok();
+    s.loopx_in(&other, &["sync", "origin"]).ok();
+    let next = s.loopx_in(&other, &["-s", "it", "next"]).line();
+    assert_eq!(next, "git fetch origin t:t");
+    let status = s.loopx_in(&other, &["--json", "-s", "it", "status"]).json();
+    assert_eq!(
+        status["advice"],
+        "the branch t is not here, and neither is the commit that the session starts from"
+    );
+    s.call("sh").cwd(&other).args(&["-c", &next]).run().ok();
+    let tip = s.git(&["rev-parse", "t"]).line();
+    assert_eq!(s.git_in(&other, &["rev-parse", "t"]).line(), tip);
+    let next = s.loopx_in(&other, &["-s", "it", "next"]).line();
+    assert_eq!(next, "git switch t");
+}
