@@ -90,10 +90,12 @@ pub(crate) fn redact(ctx: &Context, request: &Request) -> Result<Report> {
     let places = places(&ctx.repo, &blobs, &texts)?;
     let pushed = self::places(&ctx.repo, &old, &texts)?;
     if places.is_empty() {
-        return Err(if pushed.is_empty() {
-            nothing()
-        } else {
-            is_pushed(&pushed)
+        let mut paths = blobs.values().flatten();
+        let named = paths.find(|path| texts.is_in_name(path));
+        return Err(match named {
+            Some(path) => stays(path),
+            None if pushed.is_empty() => nothing(),
+            None => is_pushed(&pushed),
         });
     }
     let made = redacted(&ctx.repo, (&before, &known), &texts, &blobs)?;
@@ -289,6 +291,19 @@ fn require_unsigned(made: &Redacted) -> Result<()> {
     .help(command!("redact --drop-signatures").note("(whoever signed them signs again)")))
 }
 
+fn unfit(what: String) -> Failure {
+    Failure::refused(Code::RedactionUnfit, what)
+        .help("revoke the secret; nothing was changed here, and nothing was pushed")
+}
+
+/// Refusal of a text that is part of a path.
+fn stays(path: &str) -> Failure {
+    let folder = path.split('/').next().unwrap_or_default();
+    unfit(format!(
+        "the text is part of a name below {folder}/, and names stay"
+    ))
+}
+
 /// Refuses a history that still has a text, or that has damage which the old one had not.
 fn require_whole(
     store: &Store<'_>,
@@ -297,16 +312,9 @@ fn require_whole(
     texts: &Texts,
 ) -> Result<()> {
     let repo = store.repo();
-    let unfit = |what: String| {
-        Failure::refused(Code::RedactionUnfit, what)
-            .help("revoke the secret; nothing was changed here, and nothing was pushed")
-    };
     for (blob, paths) in brought(repo, std::slice::from_ref(tip), known)? {
         if let Some(path) = paths.iter().find(|path| texts.is_in_name(path)) {
-            let folder = path.split('/').next().unwrap_or_default();
-            return Err(unfit(format!(
-                "the text is part of a name below {folder}/, and names stay"
-            )));
+            return Err(stays(path));
         }
         if !old.contains_key(&blob)
             && let Some(path) = paths.first()

@@ -538,3 +538,17 @@ fn n13_a_disk_that_takes_no_note_of_the_new_tip_brings_no_credential_back() {
     s.git(&["merge-base", "--is-ancestor", &now, "loopx"]).ok();
     s.loopx(&["redact"]).fails_with(5);
 }
+
+#[test]
+fn x1_a_text_that_a_name_alone_has_is_not_called_absent() {
+    let s = crate::support::store::started();
+    let before = tip(&s);
+    for args in [&["redact", "--dry-run"][..], &["redact"]] {
+        let call = s.call(LOOPX).args(&[args, &["--text-from", "-"]].concat());
+        call.stdin(ID)
+            .run()
+            .fails_with(1)
+            .says("part of a name below sessions/");
+    }
+    assert_eq!(tip(&s), before);
+}
