@@ -280,8 +280,6 @@ fn require_nothing_hidden(ctx: &Context) -> Result<()> {
     let Some(first) = hidden.first() else {
         return Ok(());
     };
-    let word = loopx_base::shell_word(&format!(":/{}", first.path));
-    let show = format!("update-index {} {word}", first.look_again);
     let paths: Vec<&str> = hidden.iter().map(|one| one.path.as_str()).collect();
     Err(Failure::refused(
         Code::WorktreeHidden,
@@ -290,7 +288,13 @@ fn require_nothing_hidden(ctx: &Context) -> Result<()> {
             paths.join(", ")
         ),
     )
-    .help(Hint::git(show)))
+    .help(look_again((&first.path, first.look_again))))
+}
+
+/// Command after which git looks at a file again.
+pub(crate) fn look_again((path, option): (&str, &str)) -> Hint {
+    let word = shell_word(&format!(":/{path}"));
+    Hint::git(format!("update-index {option} {word}"))
 }
 
 /// Requires that somebody agreed to what is run: the target's policy, whoever typed the words, or a person who was

@@ -119,6 +119,27 @@ fn s37_each_point_leads_to_its_own_state_whatever_was_recorded_last() {
 }
 
 #[test]
+fn x2_an_edit_that_git_does_not_show_is_named_with_the_command_that_shows_it() {
+    let s = gone_on();
+    for (hide, look) in [
+        ("--assume-unchanged", "--no-assume-unchanged"),
+        ("--skip-worktree", "--no-skip-worktree"),
+    ] {
+        s.git(&["update-index", hide, "code.txt"]).ok();
+        s.write("code.txt", "hidden\n");
+        let said = s.loopx(&["--json", "point", "back", "before"]);
+        let error = said.fails_with(1).error_json()["error"].take();
+        assert_eq!(error["code"], "point_not_committed", "{error:#}");
+        let wanted = format!("git update-index {look} :/code.txt");
+        assert_eq!(error["help"], wanted, "{error:#}");
+        assert_eq!(s.read("code.txt"), "hidden\n");
+        s.git(&["update-index", look, "code.txt"]).ok();
+        s.git(&["checkout", "--quiet", "code.txt"]).ok();
+    }
+    s.loopx(&["point", "back", "before"]).ok();
+}
+
+#[test]
 fn s37_what_would_be_lost_is_refused_and_nothing_changes() {
     let s = gone_on();
     let commit = head(&s);

@@ -3,6 +3,7 @@
 
 use super::super::checked_out::{Stamp, stamp};
 use super::super::context::Context;
+use super::super::evidence::look_again;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::Oid;
@@ -173,10 +174,20 @@ fn text_in(top: &Path, path: &str, tree: &Oid) -> Result<Option<Vec<u8>>> {
 }
 
 /// Refusal of a way back; with the files that stand neither as before nor as then.
-fn refused(name: &str, said: &Captured, left: &[String]) -> Failure {
-    let mut message = format!("the code of {name} was not committed: {}", said.complaint());
+fn refused(ctx: &Context, name: &str, said: &Captured, left: &[String]) -> Failure {
+    let complaint = said.complaint();
+    let mut message = format!("the code of {name} was not committed: {complaint}");
     let mut help = "status".to_owned();
-    if !left.is_empty() {
+    if left.is_empty() {
+        // `git status` does not show what git was told not to look at.
+        let hidden = ctx.repo.hidden_edits().unwrap_or_default();
+        let mut hidden = hidden.iter();
+        let held = hidden.find(|one| complaint.contains(&format!("'{}'", one.path)));
+        if let Some(held) = held {
+            let look_again = look_again((&held.path, held.look_again));
+            return Failure::refused(Code::PointNotCommitted, message).help(look_again);
+        }
+    } else {
         message.push_str(&format!("; changed and not as before: {}", left.join(", ")));
         let words: Vec<_> = left.iter().map(|path| shell_word(path)).collect();
         help = format!("restore --staged --worktree -- {}", words.join(" "));
@@ -232,7 +243,7 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
     if !read.ended.success() {
         let left = put_back(top, files, (from, to))?;
         drop(git(&["update-index", "-q", "--refresh"])?);
-        return Err(refused(name, &read, &left));
+        return Err(refused(ctx, name, &read, &left));
     }
     let subject = format!("Go back to {name}");
     let trailer = format!("Loopx-Point: {name}");
@@ -247,14 +258,14 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
         &["read-tree", "--reset", "-u", from.as_str()],
     ] {
         if git(words)?.ended.success() {
-            return Err(refused(name, &made, &[]));
+            return Err(refused(ctx, name, &made, &[]));
         }
     }
     let left = match copy.map(|copy| place_index(ctx, &copy)) {
         Some(Err(_)) => files.into_iter().map(|file| file.path).collect(),
         _ => put_back(top, files, (from, to))?,
     };
-    Err(refused(name, &made, &left))
+    Err(refused(ctx, name, &made, &left))
 }
 
 /// The present commit. The commit of the way back may stand: git is asked before that is called a failure.
