@@ -40,13 +40,6 @@ impl<'m> Moves<'m> {
         }
     }
 
-    /// Tells whether the session stands on a move: the move leads forward, nothing took it back, and it was not made
-    /// again.
-    pub(super) fn stands_on(&self, used: &Used) -> bool {
-        let transition = used.transition;
-        !used.superseded && transition.is_forward() && transition.to() <= self.state.stage
-    }
-
     /// The blockers that a move was made past: this policy has them in this profile. A profile that the policy does not
     /// have is the one that the move was made in.
     pub(super) fn lacking(

@@ -180,7 +180,7 @@ fn light(
     let moves = Moves::new(ctx, state, &facts.operations);
     let all = approvals::used(&state.id, &facts.operations, &Lines::of(&ctx.repo))?;
     let mut found = Vec::new();
-    for used in all.iter().filter(|used| moves.stands_on(used)) {
+    for used in all.iter().filter(|used| used.stands) {
         let then = policy.profiles.get(&used.profile);
         let is_as_heavy = then.is_ok_and(|then| then.lacks(profile).is_none());
         if profile.has(used.transition)

@@ -371,6 +371,53 @@ fn g4b_independence_is_asked_of_everybody_whose_commits_land() {
 }
 
 #[test]
+fn z2_a_verdict_that_was_taken_back_is_not_held_against_the_work_that_follows() {
+    let s = Sandbox::new();
+    let policy = format!("{PROTECTED}[review]\nindependence = \"require\"\n");
+    begin(&s, &policy);
+    advance(&s, "clarify", "build", "");
+    make(&s, &[("src/a.rs", "one\n")], "code");
+    advance(&s, "build", "review", "");
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    let bob = |words: &[&str]| {
+        let call = s.call(LOOPX).args(words).env("GIT_AUTHOR_NAME", "Bob");
+        call.env("GIT_AUTHOR_EMAIL", "bob@example.org")
+            .env("GIT_COMMITTER_NAME", "Bob")
+            .env("GIT_COMMITTER_EMAIL", "bob@example.org")
+            .run()
+    };
+    bob(&["review", "--verdict", "approve"]).ok();
+    bob(&["approve", "--to", "done"]).ok();
+    bob(&["archive"]).ok();
+    serve(&s);
+    s.git(&["switch", "--quiet", "demo"]).ok();
+    push(&s, &["demo"]).ok();
+    // Whoever archives and takes back by a command takes no part in the code.
+    s.loopx(&["reopen", "demo", "--reason", "again"]).ok();
+    make(&s, &[("src/a.rs", "two\n")], "more code");
+    push(&s, &["demo", "loopx"]).ok();
+    // Whoever gave the verdict that was taken back may help, and then judges no more.
+    make_by(&s, "Bob", "src/helped.rs", "help");
+    push(&s, &["demo"]).ok();
+    s.loopx(&["build", "--report", "execution=complete", "--reason", "x"])
+        .ok();
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    s.loopx(&["review"]).ok();
+    bob(&["review", "--verdict", "approve"])
+        .fails_with(1)
+        .says("author of the range");
+    s.git(&["reset", "--quiet", "--hard", "HEAD^"]).ok();
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    bob(&["review", "--verdict", "approve"]).ok();
+    bob(&["approve", "--to", "done"]).ok();
+    bob(&["archive"]).ok();
+    s.git(&["push", "--quiet", "--force", "origin", "demo", "loopx"])
+        .ok();
+    lands(&s, "demo");
+}
+
+#[test]
 fn a_commit_that_needs_no_session_names_no_state_that_is_none() {
     let s = done();
     lands(&s, "demo");

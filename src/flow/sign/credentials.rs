@@ -17,7 +17,7 @@ use loopx_rules::signature::{Checked, Signatures, bases};
 use loopx_rules::stage::{Stage, Transition};
 use loopx_store::{Session, SignatureFiles, Snapshot};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Depth of the look at signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -398,7 +398,8 @@ pub(crate) fn participants(
         }
         Ok(())
     };
-    for commit in commits {
+    let without_trace = taken_back_archives(repo, commits)?;
+    for commit in commits.iter().filter(|id| !without_trace.contains(id)) {
         for (role, person) in repo.people(commit)? {
             note(role, person)?;
         }
@@ -407,4 +408,43 @@ pub(crate) fn participants(
         note(Role::Builder, builder.clone())?;
     }
     Ok(found)
+}
+
+/// Archives among some commits that another one of them takes back byte for byte, and the commits that do. A command
+/// makes both, and together they change nothing, so that whoever ran it took no part by it.
+fn taken_back_archives<'c>(repo: &Repo, commits: &'c [Oid]) -> Result<BTreeSet<&'c Oid>> {
+    let mut found = BTreeSet::new();
+    for id in commits {
+        let taking_back = repo.commit_info(id)?;
+        for undone in taking_back.trailer("Loopx-Undoes") {
+            let Some(archive) = commits.iter().find(|one| one.as_str() == undone) else {
+                continue;
+            };
+            if is_inverse(repo, &repo.commit_info(archive)?, &taking_back)? {
+                found.extend([archive, id]);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Tells whether a commit puts back all that another one changed, and changes nothing else.
+fn is_inverse(repo: &Repo, done: &CommitInfo, undone: &CommitInfo) -> Result<bool> {
+    let ([below], [above]) = (done.parents.as_slice(), undone.parents.as_slice()) else {
+        return Ok(false);
+    };
+    let (before, after) = (&repo.commit_info(below)?.tree, &done.tree);
+    let (from, to) = (&repo.commit_info(above)?.tree, &undone.tree);
+    let paths = repo.changed_paths(Some(before), after)?;
+    if paths != repo.changed_paths(Some(from), to)? {
+        return Ok(false);
+    }
+    for path in &paths {
+        let is_put_back = repo.entry_at(before, path)? == repo.entry_at(to, path)?
+            && repo.entry_at(after, path)? == repo.entry_at(from, path)?;
+        if !is_put_back {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -158,7 +158,7 @@ impl Words<'_> {
             asked.is_ok_and(|(asked, _)| asked != *policy)
         });
         let mut found = Vec::new();
-        for used in all.iter().filter(|used| moves.stands_on(used)) {
+        for used in all.iter().filter(|used| used.stands) {
             let profile = approvals::asked_profile(policy, state, used, paths)?;
             let lacking = moves.lacking(used, policy, profile.as_ref(), credentials)?;
             let lacking = lacking.iter();
@@ -168,7 +168,7 @@ impl Words<'_> {
         Ok(found)
     }
 
-    /// Faults, and everybody that the session rests on. A move that was made once more later is judged by what its gate asked then, as far as the target, whose tips these are, asked
+    /// Faults, and everybody that the session rests on. A move that was taken back, or made once more later, is judged by what its gate asked then, as far as the target, whose tips these are, asked
     /// that once: whoever was let in honestly did no wrong when policy moved on.
     fn judged(
         &self,
@@ -232,10 +232,10 @@ impl Words<'_> {
                 &stood,
                 &credentials,
             ));
-            let earlier = if used.superseded {
-                earlier(ctx, policy, used.base.as_ref(), tips)?
-            } else {
+            let earlier = if used.stands {
                 None
+            } else {
+                earlier(ctx, policy, used.base.as_ref(), tips)?
             };
             let policy = earlier.as_ref().unwrap_or(policy);
             found.extend(approvals::judge(
@@ -263,7 +263,7 @@ fn foreign_scope(repo: &Repo, state: &State, all: &[approvals::Used]) -> Result<
         let text = String::from_utf8_lossy(&repo.read_blob(plan)?).into_owned();
         let approved = Contract::read(&text).unwrap_or_default();
         let approved = approved.boundary();
-        let now = (!used.superseded).then_some(state.boundary());
+        let now = used.stands.then_some(state.boundary());
         let mut scopes = [Some(used.boundary()), now].into_iter().flatten();
         if let Some(other) = scopes.find(|scope| *scope != approved) {
             return Ok(Some(approvals::other_scope(&state.id, other, approved)));

@@ -39,8 +39,8 @@ pub struct Used {
     /// The scope that the session had after it, and what was out of that.
     pub scope: Vec<String>,
     pub out_of_scope: Vec<String>,
-    /// Set when the session made this move once more later.
-    pub superseded: bool,
+    /// Set where the session stands on this move: nothing took it back, and the session did not make it again.
+    pub stands: bool,
 }
 
 impl Used {
@@ -55,7 +55,7 @@ impl Used {
 /// Every use of an approval in a session's operations, oldest first.
 pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<Vec<Used>> {
     let mut found = Vec::new();
-    replay::walk(id, operations, joiner, |op, state| {
+    let now = replay::walk(id, operations, joiner, |op, state| {
         let Some(transition) = moved(op) else {
             return;
         };
@@ -73,13 +73,14 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
                 profile: state.profile.clone(),
                 scope: state.scope.clone(),
                 out_of_scope: state.out_of_scope.clone(),
-                superseded: false,
+                stands: false,
             });
         }
     })?;
     let mut later = BTreeSet::new();
     for used in found.iter_mut().rev() {
-        used.superseded = !later.insert(used.transition);
+        let is_last = later.insert(used.transition);
+        used.stands = is_last && used.transition.is_forward() && used.transition.to() <= now.stage;
     }
     Ok(found)
 }
@@ -247,8 +248,12 @@ pub fn judge(
         ));
     }
     if let Some(verdict) = &used.verdict {
-        // Whose keys are under the present commits says nothing of a verdict that another one followed.
-        let is_asked = |one: &Blocker| !used.superseded || one.code != Code::ParticipantUnproven;
+        // Whoever made the present commits, and by which keys, says nothing of a verdict that nothing rests on any more.
+        let is_asked = |one: &Blocker| match one.code {
+            Code::ParticipantUnproven => used.stands,
+            Code::ReviewerNotIndependent => used.stands || !verdict.value.dependence.is_empty(),
+            _ => true,
+        };
         let lacks = gate::reviewer(policy, verdict, credentials).into_iter();
         found.extend(lacks.filter(is_asked).map(|blocker| {
             let said = flaw(code(blocker.code), blocker.message);
@@ -344,7 +349,7 @@ pub fn unproven(
     credentials: &Credentials,
 ) -> Vec<Blocker> {
     let by_role = credentials.evidence.is_some();
-    let asked = (by_role || !stood.policy_checks.is_empty()) && !used.superseded;
+    let asked = (by_role || !stood.policy_checks.is_empty()) && used.stands;
     let Some(verdict) = used.verdict.as_ref().filter(|_| asked) else {
         return Vec::new();
     };
