@@ -17,7 +17,6 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
-use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::issue::IssueId;
 use loopx_rules::op::Event;
@@ -467,7 +466,7 @@ fn require_there(ctx: &Context, name: &str, then: &dyn Fn(&str) -> Hint) -> Resu
         None => format!("git branch {}  ", shell_word(name)),
     };
     let failure = Failure::not_found(Code::BranchUnknown, format!("no branch is named `{name}`"));
-    if let Some(own) = behind_remote(repo, name)? {
+    if let Some(own) = upstream::behind_remote(repo, name)? {
         let word = shell_word(&own);
         let make = match repo.work_dir() {
             Some(_) => format!("git switch {word}  "),
@@ -484,18 +483,6 @@ fn require_there(ctx: &Context, name: &str, then: &dyn Fn(&str) -> Hint) -> Resu
         ]),
         None => failure.help(hint![make, then(name)]),
     })
-}
-
-/// Name of the branch that a name like `origin/main` is about.
-fn behind_remote(repo: &Repo, name: &str) -> Result<Option<String>> {
-    if repo.find_ref(&format!("refs/remotes/{name}"))?.is_none() {
-        return Ok(None);
-    }
-    let remotes = repo.remotes()?;
-    let mut behind = remotes
-        .iter()
-        .filter_map(|remote| name.strip_prefix(&format!("{remote}/")));
-    Ok(behind.next().map(str::to_owned))
 }
 
 /// The id of a session that does again what an abandoned one did not: that one keeps its id (S-008).

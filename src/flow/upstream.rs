@@ -360,6 +360,18 @@ pub(super) fn tip_here(repo: &Repo, branch: &str) -> Result<Option<Oid>> {
     Ok(tracked.into_iter().map(|(_, tip)| tip).next())
 }
 
+/// Name of the branch that a name like `origin/main` is about.
+pub(super) fn behind_remote(repo: &Repo, name: &str) -> Result<Option<String>> {
+    if repo.find_ref(&format!("refs/remotes/{name}"))?.is_none() {
+        return Ok(None);
+    }
+    let remotes = repo.remotes()?;
+    let mut behind = remotes
+        .iter()
+        .filter_map(|remote| name.strip_prefix(&format!("{remote}/")));
+    Ok(behind.next().map(str::to_owned))
+}
+
 /// The command that binds a session to another branch: to the one that is checked out, if one is.
 pub(crate) fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
     Ok(match ctx.repo.head()?.branch {

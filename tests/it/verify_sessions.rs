@@ -239,11 +239,15 @@ fn what_pre_receive_refuses_is_found_afterwards() {
 }
 
 #[test]
-fn options_that_judge_a_range_have_no_say() {
+fn z3_options_that_judge_a_range_have_no_say() {
     let s = landed();
     s.loopx(&["verify", "--sessions", "--explain"])
         .fails_with(2);
     s.loopx(&["verify", "--since", "HEAD"]).fails_with(2);
+    // Z3: the name of what a remote has is not that of a branch.
+    s.loopx(&["verify", "--sessions", "--onto", "origin/main"])
+        .fails_with(2)
+        .says("git loopx verify --sessions --onto main");
     let lost = s.loopx(&["--json", "verify", "--sessions", "--onto", "nowhere"]);
     assert_eq!(
         lost.fails_with(2).error_json()["error"]["code"],

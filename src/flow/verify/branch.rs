@@ -6,8 +6,9 @@ use super::{Sessions, policy_at, span};
 use crate::flow::context::Context;
 use crate::flow::upstream;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
+use loopx_base::shell_word;
 use loopx_base::trailers::STATE;
 use loopx_git::Repo;
 use loopx_rules::range_rules::{Finding, Severity};
@@ -200,11 +201,21 @@ fn target(ctx: &Context, onto: Option<&str>) -> Result<(Option<String>, Vec<Oid>
             Code::TargetUnknown,
             format!("expected a branch for --onto, found none named `{name}`"),
         )
-        .help(format!(
-            "git fetch origin +refs/heads/{name}:refs/remotes/origin/{name}"
-        )));
+        .help(way_to(repo, name)?));
     }
     Ok((Some(name.to_owned()), found))
+}
+
+/// The command that leads on where no branch has this name: the branch by its own name, where this is a name of what
+/// a remote has, or the fetch of what nobody fetched yet.
+fn way_to(repo: &Repo, name: &str) -> Result<Hint> {
+    if let Some(own) = upstream::behind_remote(repo, name)? {
+        return Ok(command!("verify --sessions --onto {}", shell_word(&own)));
+    }
+    Ok(Hint::git(format!(
+        "fetch origin {}",
+        shell_word(&format!("+refs/heads/{name}:refs/remotes/origin/{name}"))
+    )))
 }
 
 /// The states that commits name, each with the newest commit that names it. What is no id names none.
