@@ -10,6 +10,7 @@ use crate::ui::layout::cut;
 use crate::ui::{Ui, clean, diff, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
+use loopx_base::shell_word;
 use loopx_spec::Severity;
 use loopx_spec::adr::{Record, Status, overview};
 use serde_json::json;
@@ -296,7 +297,8 @@ fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         format!("git show --stat {}", done.commit.short()).into()
     } else if is_elsewhere(ctx, &done.target) {
         hint![
-            format!("git switch {}, then: ", done.target),
+            Hint::git(format!("switch {}", shell_word(&done.target))),
+            ", then: ",
             command!("adr accept {}", done.number)
         ]
     } else if done.is_filled {

@@ -197,6 +197,16 @@ fn a_touched_record_with_edits_is_a_refusal_and_nothing_is_written() {
 }
 
 #[test]
+fn z4_the_next_command_behind_a_promotion_elsewhere_can_be_typed() {
+    let s = with_records();
+    s.git(&["switch", "--quiet", "-c", "feat", "HEAD~1"]).ok();
+    adr(&s, &["new", "Use X"]).ok();
+    adr(&s, &["promote", "--onto", "main"])
+        .says("next: git switch main\n")
+        .says("git loopx adr accept 3");
+}
+
+#[test]
 fn the_number_is_that_of_the_target_branch() {
     let s = with_records();
     s.git(&["switch", "--quiet", "-c", "feat", "HEAD~1"]).ok();
