@@ -6,6 +6,7 @@ use super::bundle;
 use super::context::Context;
 use super::files;
 use super::fsck;
+use super::gone;
 use super::hooks;
 use super::journal::{self, Scope};
 use super::leftover;
@@ -565,30 +566,47 @@ fn bases(ctx: &Context, store: &Store<'_>) -> Check {
     }
 }
 
-/// Checks that the branches are here that active sessions are bound to: one that was renamed or deleted holds no gate.
+/// Checks that the branches are here that active sessions are bound to: one that was renamed or deleted holds no gate. A
+/// branch that somebody else did not push yet is no fault of this clone.
 fn bound(ctx: &Context, store: &Store<'_>) -> Check {
-    let mut missing = Vec::new();
+    let (mut missing, mut awaited) = (Vec::new(), Vec::new());
     if let Ok(Some(snapshot)) = store.read() {
         for (_, session) in snapshot.active().unwrap_or_default() {
             // What cannot be read is said elsewhere.
             let Ok(session) = session else { continue };
-            missing.extend(upstream::missing(ctx, &session.state).ok().flatten());
+            let state = &session.state;
+            let Some(failure) = upstream::missing(ctx, state).ok().flatten() else {
+                continue;
+            };
+            match &state.branch {
+                Some(branch) if gone::is_with_others(ctx, state, branch).unwrap_or(false) => {
+                    let (who, id) = (&state.touched.by.name, &state.id);
+                    awaited.push(format!("`{branch}` of session {id} is not here, and {who} may not have pushed it yet"));
+                }
+                _ => missing.push(failure),
+            }
         }
     }
-    match missing.split_first() {
+    let more = |rest: usize| match rest {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    if let Some((first, rest)) = missing.split_first() {
+        let found = format!("{}{}", first.message, more(rest.len()));
+        return check("bindings", Level::Problem, found)
+            .help(first.help.clone().unwrap_or_default());
+    }
+    match awaited.split_first() {
+        Some((first, rest)) => check(
+            "bindings",
+            Level::Note,
+            format!("the branch {first}{}", more(rest.len())),
+        ),
         None => check(
             "bindings",
             Level::Fine,
             "the branch of each session is here",
         ),
-        Some((first, rest)) => {
-            let more = match rest.len() {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
-            let found = format!("{}{more}", first.message);
-            check("bindings", Level::Problem, found).help(first.help.clone().unwrap_or_default())
-        }
     }
 }
 

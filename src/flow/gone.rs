@@ -68,22 +68,28 @@ fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Re
 
 /// The step that leads to the commits of a branch that is not here: what somebody else did last may not be pushed yet.
 pub(super) fn lead(ctx: &Context, state: &State, branch: &str) -> Result<Advised> {
-    let me = ctx.reader().map(|reader| &reader.author);
     if last_commit(ctx, state)?.is_none()
         && let Some(fetch) = not_fetched(ctx, state, branch, true)?
     {
         return Ok(fetch);
     }
-    let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
-    let key = format!("branch.{branch}.remote");
-    let is_elsewhere = ctx.repo.config(&key).is_none();
-    if somebody_else && is_elsewhere && last_commit(ctx, state)?.is_none() {
+    if is_with_others(ctx, state, branch)? {
         let author = state.touched.by.to_string();
         return Ok(Advised::waits(author, format!("the push of {branch}")).advice(format!(
             "the branch {branch} is not in this clone: it was not pushed yet, or was renamed or deleted; if a remote has it: git fetch, then git switch {branch}"
         )));
     }
     way_back(ctx, state, branch)
+}
+
+/// Tells whether a branch that is not here may never have been: somebody else did the last thing, and no commit of the
+/// branch is known.
+pub(super) fn is_with_others(ctx: &Context, state: &State, branch: &str) -> Result<bool> {
+    let me = ctx.reader().map(|reader| &reader.author);
+    let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
+    let key = format!("branch.{branch}.remote");
+    let is_elsewhere = ctx.repo.config(&key).is_none();
+    Ok(somebody_else && is_elsewhere && last_commit(ctx, state)?.is_none())
 }
 
 /// The command that asks a remote for a branch that this clone was never set up to fetch, as one of a single branch; or

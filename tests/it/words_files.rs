@@ -1,5 +1,6 @@
 //! Words about files and bindings that are said at once, instead of at a gate: U17, U18.
 
+use crate::support::clones::Clones;
 use crate::support::session::{self, advance, begin};
 use crate::support::{LOOPX, Sandbox};
 
@@ -56,6 +57,25 @@ fn u18_everything_wrong_with_slices_and_domains_is_said_when_they_are_saved() {
     session::put(&s, "spec-delta.md", &delta("auth/login"));
     let spec = session::READY_SPEC.replace("[demo]", "[demo, ../../x]");
     refused("spec.md", &spec).says("spec.md:8: \"../../x\" cannot be a domain");
+}
+
+#[test]
+fn z5_a_branch_that_somebody_else_did_not_push_yet_is_no_problem_of_this_clone() {
+    let all = Clones::apart(2);
+    all.loopx(0, &["init"]).ok();
+    all.git(0, &["switch", "--quiet", "-c", "theirs"]).ok();
+    all.loopx(0, &["start", "--id", "theirs", "A thing"]).ok();
+    all.sync(0).ok();
+    all.sync(1).ok();
+    let checks = all.loopx(1, &["doctor", "--json"]).json();
+    let rows = checks["checks"].as_array().expect("checks");
+    let bindings = rows.iter().find(|one| one["what"] == "bindings");
+    let bindings = bindings.expect("a look at the bindings");
+    assert_eq!(bindings["level"], "note", "{bindings:#}");
+    assert!(
+        bindings["found"].to_string().contains("Person 0"),
+        "{bindings:#}"
+    );
 }
 
 #[test]
