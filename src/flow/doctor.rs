@@ -10,6 +10,7 @@ use super::gone;
 use super::hooks;
 use super::journal::{self, Scope};
 use super::leftover;
+use super::point::under_way;
 use super::upstream;
 use super::workcopy::{self, WorkCopy};
 use loopx_base::failure::{Code, Failure, Kind, Result};
@@ -471,7 +472,8 @@ fn leftovers(ctx: &Context) -> Check {
 
 /// Checks the landings: those that have not followed everywhere are a problem.
 fn landings(ctx: &Context) -> Check {
-    let left = journal::unfinished(&ctx.repo);
+    let mut left = journal::unfinished(&ctx.repo);
+    left.extend(under_way::unfinished(&ctx.repo));
     match left.as_slice() {
         [] => check("landings", Level::Fine, "all finished"),
         left => check("landings", Level::Problem, left.join("; ")).help(command!("doctor --fix")),
@@ -747,6 +749,7 @@ fn take_away(ctx: &Context, fixed: &mut Fixed) -> Result<()> {
             Err(failure) => failed = Some(failure),
         }
     }
+    under_way::take_back(ctx);
     // What is left is a commit of somebody: without a name there is none. The branch may be damaged, too:
     // the checks say so.
     if let Ok(identity) = ctx.repo.identity() {

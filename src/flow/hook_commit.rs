@@ -6,7 +6,8 @@
 
 use super::context::Context;
 use super::hook::Outcome;
-use super::{hook_tasks, next, specs};
+use super::point::under_way;
+use super::{hook_tasks, journal, next, specs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
@@ -47,6 +48,11 @@ enum Found {
 
 /// pre-commit: refuses early, before anybody writes a message. Reads only.
 pub(crate) fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Outcome> {
+    if tip.is_some()
+        && let Some(left) = left_behind(ctx)?
+    {
+        return Ok(Outcome::Refused(left));
+    }
     match find(ctx, store, tip)? {
         // commit-msg comes next and says it once.
         Found::NotOurs | Found::Renamed(_) => Ok(Outcome::Passed(Vec::new())),
@@ -169,6 +175,20 @@ fn renamed(ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Optio
         )));
     }
     Ok(None)
+}
+
+/// The refusal where a killed command left index and files of before, or of a way back: the commit would have them.
+fn left_behind(ctx: &Context) -> Result<Option<Failure>> {
+    let left = match under_way::unfinished(&ctx.repo) {
+        Some(left) => Some(left),
+        None => {
+            let head = ctx.repo.head()?;
+            let there = head.branch.zip(head.commit);
+            there.and_then(|(branch, commit)| journal::not_followed(&ctx.repo, &branch, &commit))
+        }
+    };
+    Ok(left
+        .map(|left| Failure::refused(Code::LandingUnfinished, left).help(command!("doctor --fix"))))
 }
 
 fn judge(ctx: &Context, making: &Making, policy: &Policy) -> Result<Outcome> {

@@ -7,6 +7,7 @@ use super::landed::{self, Landed};
 use super::lease::{self, ClaimView};
 use super::next::{self, Look};
 use super::outline::{self, Question};
+use super::point::under_way;
 use super::policy_moved::{self, PolicyMoved};
 use super::rules::{self, RulesMoved};
 use super::sign;
@@ -391,6 +392,10 @@ fn warnings(ctx: &Context, facts: &Facts<'_>) -> Vec<String> {
     let mut warnings = facts.policy.warnings();
     warnings.extend(specs::worktree_fault(ctx));
     warnings.extend(journal::unfinished_here(&ctx.repo));
+    let way_back = under_way::unfinished(&ctx.repo);
+    warnings.extend(
+        way_back.map(|left| format!("{left}  (the next command that writes puts them back)")),
+    );
     warnings
 }
 

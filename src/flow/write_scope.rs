@@ -5,6 +5,7 @@
 
 use super::context::Context;
 use super::journal::{Earlier, Scope};
+use super::point::under_way;
 use super::workcopy::WorkCopy;
 use loopx_base::failure::Result;
 use loopx_base::id::SessionId;
@@ -34,6 +35,7 @@ impl<'c> Opening<'c> {
             earlier: Earlier::default(),
         };
         opening.earlier = opening.scope(ctx).finish();
+        under_way::take_back(ctx);
         Ok(opening)
     }
 

@@ -1,8 +1,8 @@
 //! Points: a code commit and a state of the session under one name, and the way back to both.
 
-use crate::support::Sandbox;
 use crate::support::clones::Clones;
 use crate::support::tasks::{building, clones_building, refuses, statuses, task, text};
+use crate::support::{LOOPX, Sandbox};
 use serde_json::Value;
 
 /// A session in the build with two tasks; the first is done behind the point `before`.
@@ -404,6 +404,48 @@ fn w3_w4_a_step_that_git_refused_before_it_wrote_changes_no_file_that_git_overlo
 }
 
 #[test]
+fn z1_a_way_back_that_is_killed_before_its_commit_is_put_back_by_the_next_writer() {
+    for mender in [&["note", "said"][..], &["doctor", "--fix"]] {
+        let s = gone_on();
+        let (before, at) = (s.read("more.txt"), head(&s));
+        let killed = s.call(LOOPX).args(&["point", "back", "before"]);
+        let out = killed.env("LOOPX_FAILPOINT", "way-back-staged").run();
+        assert_eq!(out.code, None, "{out}");
+        assert_ne!(s.git(&["status", "--porcelain", "-uno"]).ok(), "");
+        let left = "the way back to before was ended before its commit";
+        s.loopx(&["status"]).says(left).ok();
+        s.loopx(&["doctor"]).says(left);
+        s.loopx(&["hooks", "install"]).ok();
+        s.git(&["commit", "--quiet", "-m", "unrelated"])
+            .fails_with(1)
+            .says("git loopx doctor --fix");
+        s.loopx(mender)
+            .says("index and files are as before it")
+            .says("point back before");
+        assert_eq!((s.read("more.txt"), head(&s)), (before, at));
+        assert_eq!(s.git(&["status", "--porcelain", "-uno"]).ok(), "");
+        assert!(!s.loopx(&["status"]).stderr.contains(left));
+        s.loopx(&["point", "back", "before"]).ok();
+    }
+}
+
+#[test]
+fn z1_edits_since_a_way_back_was_killed_stay() {
+    let s = gone_on();
+    let killed = s.call(LOOPX).args(&["point", "back", "before"]);
+    let out = killed.env("LOOPX_FAILPOINT", "way-back-staged").run();
+    assert_eq!(out.code, None, "{out}");
+    s.write("code.txt", "mine\n");
+    s.loopx(&["note", "said"])
+        .says("git restore --staged --worktree -- :/");
+    assert_eq!(s.read("code.txt"), "mine\n");
+    s.git(&["restore", "--staged", "--worktree", "--", ":/"])
+        .ok();
+    s.loopx(&["note", "said"]).ok();
+    assert!(!s.exists(".git/loopx/going-back.json"));
+}
+
+#[test]
 fn what_a_hook_refuses_leaves_the_code_as_it_was() {
     let s = gone_on();
     let hook = "#!/bin/sh\necho mine >code.txt\nexit 1\n";
@@ -415,6 +457,12 @@ fn what_a_hook_refuses_leaves_the_code_as_it_was() {
     // Taken back and brought back: both stand in the log.
     let refused = s.error(1, &["point", "back", "before"]);
     assert_eq!(refused["code"], "point_not_committed");
+    // Z18: a hook that says nothing is told from a git that says why.
+    let message = refused["message"].to_string();
+    assert!(
+        message.contains("exit code 1 and said nothing"),
+        "{message}"
+    );
     assert_eq!((s.read("more.txt"), head(&s)), (before, at));
     assert_eq!(s.git(&["status", "--porcelain", "-uno"]).ok(), "");
     assert_eq!(statuses(&s)["A"], "completed");

@@ -391,6 +391,28 @@ fn q2_a_landing_that_a_later_commit_took_back_is_not_called_finished() {
 }
 
 #[test]
+fn z13_the_hook_lets_no_commit_take_a_killed_landing_back() {
+    let (s, record) = drafted();
+    s.loopx(&["hooks", "install"]).ok();
+    let call = s.call(LOOPX).args(&["adr", "promote"]);
+    let out = call.env("LOOPX_FAILPOINT", "target-moved").run();
+    assert_eq!(out.code, None, "{out}");
+    std::fs::remove_file(s.path().join(".git/index.lock")).expect("the lock");
+    s.write("code.txt", "more\n");
+    let commit = ["commit", "--quiet", "-a", "-m", "next"];
+    let refused = s.git(&commit).fails_with(1);
+    for said in ["index and files", "git loopx doctor --fix"] {
+        assert!(refused.stderr.contains(said), "{said}: {refused}");
+    }
+    s.loopx(&["doctor", "--fix"]).says("finished").ok();
+    s.git(&commit).ok();
+    assert!(s.read(record).contains("Keep it"));
+    let tree = s.git(&["ls-tree", "-r", "--name-only", "HEAD"]).ok();
+    assert!(tree.contains(record), "{tree}");
+    settled(&s);
+}
+
+#[test]
 fn w1_the_index_of_a_killed_landing_stays_held_until_it_is_in_its_place() {
     let (s, record) = drafted();
     let call = s.call(LOOPX).args(&["adr", "promote"]);

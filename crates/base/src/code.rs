@@ -592,6 +592,8 @@ codes! {
         "A commit that would land is older than the commits that were reviewed.";
     LandingOtherTarget "landing_other_target" [Refused]
         "The verdict is about another target branch.";
+    LandingUnfinished "landing_unfinished" [Refused]
+        "A command that was killed left index and files of before its landing, and a commit would take the landing back.";
     LaneIncompleteExecution "lane_incomplete_execution" [Refused]
         "The execution lane was not reported complete.";
     LeaseInvalid "lease_invalid" [Usage]

@@ -438,7 +438,7 @@ impl Captured {
         let Some(first) = lines.next() else {
             return match self.ended.code {
                 code @ 129..=192 => format!("signal {} ended it", code - 128),
-                _ => "it did not say why".to_owned(),
+                code => format!("it ended with exit code {code} and said nothing, as a hook may"),
             };
         };
         let first = first.split_once("fatal: ").map_or(first, |(_, rest)| rest);

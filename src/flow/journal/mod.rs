@@ -215,6 +215,16 @@ pub(crate) fn unfinished(repo: &Repo) -> Vec<String> {
     found
 }
 
+/// Landing whose commit is checked out, and whose index and files did not follow yet: a commit on top of it would take
+/// it back.
+pub(crate) fn not_followed(repo: &Repo, branch: &str, head: &Oid) -> Option<String> {
+    let file = folder(repo).join(format!("{head}.json"));
+    let bytes = files::read(&file, u64::MAX).ok()??;
+    let entry: Entry = serde_json::from_slice(&bytes).ok()?;
+    (entry.branch() == branch && entry.changes().is_some())
+        .then(|| format!("{}; left: index and files", entry.done()))
+}
+
 /// Steps for whoever reads: what a command in this worktree brings to its end.
 pub(crate) fn unfinished_here(repo: &Repo) -> Vec<String> {
     let mut found = Vec::new();

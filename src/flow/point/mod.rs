@@ -3,6 +3,7 @@
 //! with the tree of then on top of what is there, and the session an undo, which `redo` takes back.
 
 mod tree;
+pub(super) mod under_way;
 
 use super::bound_here::require_branch;
 use super::context::Context;

@@ -4,6 +4,8 @@
 use super::super::checked_out::{Stamp, stamp};
 use super::super::context::Context;
 use super::super::evidence::look_again;
+use super::under_way::UnderWay;
+use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::Oid;
@@ -239,12 +241,14 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
     drop(git(&["update-index", "-q", "--refresh"])?);
     let copy = copy_index(ctx)?;
     let files = look_at(ctx, top, (from, to))?;
+    let _under_way = UnderWay::begin(&ctx.repo, name, before.clone(), (from, to))?;
     let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
     if !read.ended.success() {
         let left = put_back(top, files, (from, to))?;
         drop(git(&["update-index", "-q", "--refresh"])?);
         return Err(refused(ctx, name, &read, &left));
     }
+    reach("way-back-staged");
     let subject = format!("Go back to {name}");
     let trailer = format!("Loopx-Point: {name}");
     let made = git(&["commit", "--quiet", "-m", &subject, "--trailer", &trailer])?;
