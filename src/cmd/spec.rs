@@ -4,7 +4,7 @@ use super::{spec_package, specs, specs_intent};
 use crate::cli::Exit;
 use crate::flow::file_merge::FileMerge;
 use crate::flow::{Context, files, spec as flow};
-use crate::ui::{Ui, diff};
+use crate::ui::{Ui, clean, diff};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_spec::{
@@ -215,7 +215,7 @@ fn applied<'v>(one: &'v flow::Applied, dry_run: bool, ui: &mut Ui) -> AppliedDom
         let text = diff::unified(&path, old, new, ui.color());
         ui.out(text.trim_end_matches('\n'));
     } else if !dry_run {
-        ui.status(format!("{action}  {path}"));
+        ui.status(format!("{action}  {}", clean(&path)));
     }
     AppliedDomain {
         domain: &outcome.domain,
@@ -227,12 +227,12 @@ fn applied<'v>(one: &'v flow::Applied, dry_run: bool, ui: &mut Ui) -> AppliedDom
 fn line_of(finding: &Finding) -> String {
     format!(
         "{}:{}: {} {}: {}\n    {}",
-        finding.file,
+        clean(&finding.file),
         finding.line,
         finding.severity.as_str(),
         finding.id,
-        finding.message,
-        finding.fix
+        clean(&finding.message),
+        clean(&finding.fix.to_string())
     )
 }
 
@@ -312,15 +312,15 @@ fn parse(args: ParseArgs, ui: &mut Ui) -> Result<Exit> {
         for domain in &delta.domains {
             ui.out(format!(
                 "domain {}",
-                domain.domain.as_deref().unwrap_or("-")
+                clean(domain.domain.as_deref().unwrap_or("-"))
             ));
             for op in &domain.operations {
-                let to = op.to.as_ref().map(|to| format!(" -> {to}"));
+                let to = op.to.as_ref().map(|to| format!(" -> {}", clean(to)));
                 ui.out(format!(
                     "{:>5}  {:<8}  {}{}",
                     op.line,
                     op.kind.word(),
-                    op.name,
+                    clean(&op.name),
                     to.unwrap_or_default()
                 ));
             }
@@ -336,10 +336,15 @@ fn parse(args: ParseArgs, ui: &mut Ui) -> Result<Exit> {
     for requirement in &spec.requirements {
         ui.out(format!(
             "{:>5}  {}",
-            requirement.span.line, requirement.name
+            requirement.span.line,
+            clean(&requirement.name)
         ));
         for scenario in &requirement.scenarios {
-            ui.out(format!("{:>5}    {}", scenario.span.line, scenario.name));
+            ui.out(format!(
+                "{:>5}    {}",
+                scenario.span.line,
+                clean(&scenario.name)
+            ));
         }
     }
     say(&spec.findings, ui);

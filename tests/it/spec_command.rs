@@ -39,6 +39,30 @@ fn spec(dir: &tempfile::TempDir) -> String {
     fs::read_to_string(dir.path().join("specs/demo/spec.md")).expect("read")
 }
 
+#[test]
+fn z16_no_control_character_of_a_spec_reaches_the_terminal() {
+    let dir = sandbox(
+        "# Domain: demo\n\n## ADDED Requirements\n\n### Requirement: A\u{1b}[31mB\nIt is.\n",
+    );
+    let text = "# bad\n\n## Requirements\n\n### Requirement: A\u{1b}[31mB\nThe system SHALL x.\n";
+    fs::create_dir_all(dir.path().join("specs/b\u{1b}d")).expect("a folder");
+    fs::write(dir.path().join("specs/b\u{1b}d/spec.md"), text).expect("write");
+    for args in [
+        &["spec", "validate", "specs"][..],
+        &["spec", "parse", "specs/b\u{1b}d/spec.md"],
+        &["spec", "parse", "--delta", "delta.md"],
+    ] {
+        let output = loopx(dir.path(), args);
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("^["),
+            "{args:?}: {output:?}"
+        );
+        for said in [&output.stdout, &output.stderr] {
+            assert!(!said.contains(&0x1b), "{args:?}: {output:?}");
+        }
+    }
+}
+
 /// Applies a delta of the domain `demo` and gives the spec after it.
 fn applied(delta: &str) -> String {
     let dir = sandbox(&format!("# Domain: demo\n\n{delta}"));
