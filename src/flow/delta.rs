@@ -3,6 +3,7 @@
 //! cannot disagree.
 
 use super::context::Context;
+use super::foreign_base;
 use super::gone;
 use super::spec::{Applied, Verdict, blocker};
 use super::unknown_scenarios;
@@ -10,7 +11,7 @@ use super::upstream;
 use crate::flow::file_merge::FileMerge;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Blocker, Code, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
 use loopx_git::EntryKind;
 use loopx_rules::artifact::Artifact;
@@ -140,6 +141,7 @@ pub(crate) fn judge(
                 .map(blocker),
         );
         blockers.extend(without_base(state, &delta, texts));
+        blockers.extend(foreign_base::find(ctx, state, policy, (ground, target))?);
     }
     Ok(Judgement {
         facts: DeltaFacts {
@@ -169,22 +171,28 @@ fn without_base(state: &State, delta: &Delta, texts: &Texts) -> Option<Blocker> 
         WHOLE => "the purpose".to_owned(),
         name => format!("`{name}`"),
     };
-    let help = match state.stage {
-        Stage::Build => command!("plan --reason WHY"),
-        _ => command!("review --verdict request-changes --target plan --reason WHY"),
-    };
     Some(Blocker::new(
         Code::DeltaWithoutBase,
         format!(
             "{file}: expected a record of the text of {domain} against which the change of {what} was written, found none"
         ),
-        hint![
-            help.session(&state.id),
-            "  (then: ",
-            command!("change refresh"),
-            ")"
-        ],
+        anew(state),
     ))
+}
+
+/// The way to new bases from each stage.
+pub(super) fn anew(state: &State) -> Hint {
+    let back = match state.stage {
+        Stage::Clarify | Stage::Plan => return command!("change refresh"),
+        Stage::Build => command!("plan --reason WHY"),
+        _ => command!("review --verdict request-changes --target plan --reason WHY"),
+    };
+    hint![
+        back.session(&state.id),
+        "  (then: ",
+        command!("change refresh"),
+        ")"
+    ]
 }
 
 /// Requirements that a delta changes without a recorded base, by domain and folded name.

@@ -32,6 +32,7 @@ pub(crate) mod evidence;
 pub(crate) mod file_merge;
 pub(crate) mod files;
 pub(crate) mod finish;
+mod foreign_base;
 pub(crate) mod fork;
 pub(crate) mod fsck;
 mod gone;

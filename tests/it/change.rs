@@ -67,6 +67,35 @@ fn a_conflict_is_shown_and_a_refresh_records_the_new_base() {
 }
 
 #[test]
+fn z19_a_base_that_neither_branch_nor_target_has_opens_no_gate() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &signing_in(KEY));
+    s.loopx(&["change", "validate"]).ok();
+    let own = s.git(&["rev-parse", "HEAD"]).line();
+    // The record names a text of another branch, which is no part of this one.
+    s.spec_says(
+        "- **THEN** a session begins",
+        "- **THEN** a session begins\n- **AND** it is logged",
+    );
+    s.loopx(&["change", "refresh"]).ok();
+    s.git(&["branch", "other"]).ok();
+    s.git(&["reset", "--quiet", "--hard", &own]).ok();
+    let held = s.error(1, &["approve", "--to", "build"]);
+    let held = held["blockers"].as_array().expect("blockers");
+    let base = held.iter().find(|one| one["code"] == "base_foreign");
+    let base = base.expect("the base is nobody's");
+    assert_eq!(base["help"], "git loopx change refresh", "{base:#}");
+    s.loopx(&["change", "refresh"]).ok();
+    s.loopx(&["change", "validate"]).ok();
+    let held = s.loopx(&["--json", "approve", "--to", "build"]);
+    assert!(!held.stdout.contains("base_foreign"), "{held}");
+    // A text that the branch had once is no foreign text.
+    s.spec_says("ask for a password.", "ask for a secret.");
+    let found = s.document(3, &["change", "validate"]);
+    assert_eq!(found["sessions"][0]["verdict"], "conflict");
+}
+
+#[test]
 fn a_diff_shows_both_changes_where_they_merge() {
     let s = Sandbox::with_spec();
     s.plan("one", &signing_in(KEY));
