@@ -418,6 +418,49 @@ fn z2_a_verdict_that_was_taken_back_is_not_held_against_the_work_that_follows() 
 }
 
 #[test]
+fn z2_whoever_takes_a_taking_back_back_took_part() {
+    let s = Sandbox::new();
+    let policy = format!("{PROTECTED}[review]\nindependence = \"require\"\n");
+    begin(&s, &policy);
+    advance(&s, "clarify", "build", "");
+    make(&s, &[("src/a.rs", "one\n")], "code");
+    let session = "Loopx-Session: demo";
+    make_by(
+        &s,
+        "Bob",
+        "src/evil.rs",
+        &format!("More\n\n{session}\nLoopx-Event: archive"),
+    );
+    for word in ["Take back", "Once more"] {
+        let undone = s.git(&["rev-parse", "HEAD"]).line();
+        let tree = s.git(&["rev-parse", "HEAD^^{tree}"]).line();
+        let message =
+            format!("{word}\n\n{session}\nLoopx-Event: unarchive\nLoopx-Undoes: {undone}");
+        let call = s.call("git");
+        let call = call.args(&["commit-tree", &tree, "-p", "HEAD", "-m", &message]);
+        let made = call
+            .env("GIT_AUTHOR_NAME", "Bob")
+            .env("GIT_AUTHOR_EMAIL", "bob@example.org")
+            .env("GIT_COMMITTER_NAME", "Bob")
+            .env("GIT_COMMITTER_EMAIL", "bob@example.org")
+            .run()
+            .line();
+        s.git(&["reset", "--quiet", "--hard", &made]).ok();
+    }
+    assert!(s.path().join("src/evil.rs").exists());
+    advance(&s, "build", "review", "");
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    let call = s.call(LOOPX).args(&["review", "--verdict", "approve"]);
+    call.env("GIT_AUTHOR_NAME", "Bob")
+        .env("GIT_AUTHOR_EMAIL", "bob@example.org")
+        .env("GIT_COMMITTER_NAME", "Bob")
+        .env("GIT_COMMITTER_EMAIL", "bob@example.org")
+        .run()
+        .fails_with(1)
+        .says("author of the range");
+}
+
+#[test]
 fn a_commit_that_needs_no_session_names_no_state_that_is_none() {
     let s = done();
     lands(&s, "demo");

@@ -1,6 +1,7 @@
 //! Credentials of the people behind a session's approvals: their signatures, their other names, and the part that they
 //! took.
 
+use super::super::archive::UNARCHIVE;
 use super::super::context::Context;
 use super::super::upstream;
 use super::Judge;
@@ -416,13 +417,23 @@ fn taken_back_archives<'c>(repo: &Repo, commits: &'c [Oid]) -> Result<BTreeSet<&
     let mut found = BTreeSet::new();
     for id in commits {
         let taking_back = repo.commit_info(id)?;
-        for undone in taking_back.trailer("Loopx-Undoes") {
-            let Some(archive) = commits.iter().find(|one| one.as_str() == undone) else {
-                continue;
-            };
-            if is_inverse(repo, &repo.commit_info(archive)?, &taking_back)? {
-                found.extend([archive, id]);
-            }
+        let undone = taking_back.trailer("Loopx-Undoes");
+        let [undone] = undone.as_slice() else {
+            continue;
+        };
+        let archive = commits.iter().find(|one| one.as_str() == *undone);
+        // A commit that takes back what took back brings that to the tree again.
+        let Some(archive) = archive.filter(|archive| !found.contains(archive)) else {
+            continue;
+        };
+        let archived = repo.commit_info(archive)?;
+        let says = |info: &CommitInfo, event: &str| info.trailer("Loopx-Event") == [event];
+        if says(&taking_back, UNARCHIVE)
+            && says(&archived, "archive")
+            && repo.is_ancestor(archive, id)?
+            && is_inverse(repo, &archived, &taking_back)?
+        {
+            found.extend([archive, id]);
         }
     }
     Ok(found)
