@@ -17,7 +17,7 @@ fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
 }
 
 /// A file that cannot be read, as what it is: it is there, and nobody knows what stands in it.
-pub(super) fn unread(path: &Path, error: &std::io::Error) -> Failure {
+fn unread(path: &Path, error: &std::io::Error) -> Failure {
     let is_file = |above: &&Path| fs::symlink_metadata(above).is_ok_and(|meta| !meta.is_dir());
     let in_the_way = path.ancestors().skip(1).find(is_file);
     match in_the_way.filter(|_| error.kind() == std::io::ErrorKind::NotADirectory) {

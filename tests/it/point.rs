@@ -430,18 +430,25 @@ fn z1_a_way_back_that_is_killed_before_its_commit_is_put_back_by_the_next_writer
 }
 
 #[test]
-fn z1_edits_since_a_way_back_was_killed_stay() {
+fn z1_what_somebody_did_since_a_way_back_was_killed_stays() {
     let s = gone_on();
+    s.commit_file("third.txt", "third\n", "Third").ok();
     let killed = s.call(LOOPX).args(&["point", "back", "before"]);
     let out = killed.env("LOOPX_FAILPOINT", "way-back-staged").run();
     assert_eq!(out.code, None, "{out}");
+    // An edit, a file of their own in the place of one that went, and one that is staged.
     s.write("code.txt", "mine\n");
+    s.write("more.txt", "mine, too\n");
+    s.write("new.txt", "new\n");
+    s.git(&["add", "new.txt"]).ok();
     s.loopx(&["note", "said"])
-        .says("git restore --staged --worktree -- :/");
-    assert_eq!(s.read("code.txt"), "mine\n");
-    s.git(&["restore", "--staged", "--worktree", "--", ":/"])
+        .says("but for edits since then in code.txt, more.txt")
         .ok();
-    s.loopx(&["note", "said"]).ok();
+    assert_eq!(s.read("code.txt"), "mine\n");
+    assert_eq!(s.read("more.txt"), "mine, too\n");
+    assert_eq!(s.read("third.txt"), "third\n");
+    let staged = s.git(&["diff", "--cached", "--name-only"]).ok();
+    assert_eq!(staged, "new.txt\n");
     assert!(!s.exists(".git/loopx/going-back.json"));
 }
 

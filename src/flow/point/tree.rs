@@ -153,7 +153,8 @@ fn is_written(top: &Path, path: &str, to: &Oid) -> Result<bool> {
     }
 }
 
-fn is_as(top: &Path, path: &str, tree: &Oid) -> Result<bool> {
+/// Tells whether a file has the text that git would write for a path of a tree.
+pub(super) fn is_as(top: &Path, path: &str, tree: &Oid) -> Result<bool> {
     let known = on_disk(&top.join(path));
     Ok(known.is_some() && known == text_in(top, path, tree)?)
 }

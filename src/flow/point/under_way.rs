@@ -6,6 +6,7 @@
 
 use super::super::context::Context;
 use super::super::files;
+use super::tree;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
@@ -14,7 +15,10 @@ use loopx_git::Repo;
 use loopx_git::run::Run;
 use loopx_rules::op::to_json;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A way back: its point, the commit that was checked out before it, and the trees between which it leads.
@@ -47,15 +51,21 @@ impl UnderWay {
             from: from.clone(),
             to: to.clone(),
         };
-        files::write_in_git_dir(repo, &path, &to_json(&note)?)?;
-        let held = File::open(&path).and_then(|file| file.lock().map(|()| file));
-        match held {
-            Ok(held) => Ok(UnderWay { path, _held: held }),
-            Err(error) => {
-                drop(files::remove(&path));
-                Err(files::unread(&path, &error))
-            }
-        }
+        let failed = |error: std::io::Error| loopx_git::unwritable(&path, &error);
+        let folder = path.parent().unwrap_or(&path);
+        fs::create_dir_all(folder).map_err(failed)?;
+        // Locked before it has its name, so that nobody takes it for a note that is left.
+        let mut made = tempfile::Builder::new()
+            .prefix(loopx_git::TEMPORARY)
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(folder)
+            .map_err(failed)?;
+        made.write_all(&to_json(&note)?)
+            .and_then(|()| made.as_file().lock())
+            .map_err(failed)?;
+        let held = made.persist(&path).map_err(|lost| failed(lost.error))?;
+        repo.share(&path);
+        Ok(UnderWay { path, _held: held })
     }
 }
 
@@ -73,7 +83,8 @@ fn place(repo: &Repo) -> PathBuf {
 /// The note of a way back that nobody is on any more, held so that nobody else takes it up.
 fn left(repo: &Repo) -> Option<(Note, File)> {
     let path = place(repo);
-    let held = File::open(&path).ok()?;
+    // A lock over a network asks for a file that may be written.
+    let held = File::options().read(true).write(true).open(&path).ok()?;
     held.try_lock().ok()?;
     let bytes = files::read(&path, u64::MAX).ok()??;
     Some((serde_json::from_slice(&bytes).ok()?, held))
@@ -101,22 +112,26 @@ pub(crate) fn take_back(ctx: &Context) {
         return;
     };
     match put_back(repo, top, &note) {
-        Ok(true) => {
+        Ok(None) => {}
+        Ok(Some(edited)) => {
+            let but = match edited.as_slice() {
+                [] => String::new(),
+                edited => format!(", but for edits since then in {}", edited.join(", ")),
+            };
             ctx.unfinished.add(Unfinished {
-                done: "index and files are as before it".to_owned(),
+                done: format!("index and files are as before it{but}"),
                 left: format!("the way back to {}", note.point),
                 why: "it was ended before its commit".to_owned(),
                 help: command!("point back {}", note.point),
                 is_resumed: false,
             });
         }
-        Ok(false) => {}
         Err(failure) => {
             return ctx.unfinished.add(Unfinished {
                 done: format!("the way back to {} was ended before its commit", note.point),
                 left: "index and files".to_owned(),
                 why: failure.message,
-                help: Hint::git("restore --staged --worktree -- :/"),
+                help: Hint::git("status"),
                 is_resumed: true,
             });
         }
@@ -124,27 +139,77 @@ pub(crate) fn take_back(ctx: &Context) {
     drop(files::remove(&place(repo)));
 }
 
-/// Puts index and files back; false where there is nothing to put back.
-fn put_back(repo: &Repo, top: &Path, note: &Note) -> Result<bool> {
+/// Puts index and files back, each path by itself: in the index where the tree of then is staged, and in the worktree
+/// where the file of then stands. Gives the paths with edits since, which keep them; nothing where nothing was left.
+fn put_back(repo: &Repo, top: &Path, note: &Note) -> Result<Option<Vec<String>>> {
     if repo.head()?.commit != note.head {
-        return Ok(false);
+        return Ok(None);
     }
-    let git = |words: &[&str]| Run::git(words).cwd(top).capture();
-    let index = git(&["write-tree"])?.line()?;
-    if String::from_utf8_lossy(&index).trim() != note.to.as_str() {
-        return Ok(false);
+    let (from, to) = (note.from.as_str(), note.to.as_str());
+    drop(
+        Run::git(["update-index", "-q", "--refresh"])
+            .cwd(top)
+            .capture()?,
+    );
+    let differs = listed(
+        top,
+        &[
+            "diff-index",
+            "--cached",
+            "--no-renames",
+            "--name-only",
+            "-z",
+            to,
+        ],
+    )?;
+    let edits = listed(top, &["diff-files", "--name-only", "-z"])?;
+    let (mut whole, mut staged, mut written) = (Vec::new(), Vec::new(), Vec::new());
+    for path in repo.changed_paths(Some(&note.from), &note.to)? {
+        let is_staged = !differs.contains(&path);
+        let is_there = tree::is_as(top, &path, &note.to)?;
+        if is_staged {
+            let is_new = repo.entry_at(&note.to, &path)?.is_none() && top.join(&path).exists();
+            let is_edited = (edits.contains(&path) && !is_there) || is_new;
+            if is_edited { &mut staged } else { &mut whole }.push(path);
+        } else if is_there {
+            written.push(path);
+        }
     }
-    drop(git(&["update-index", "-q", "--refresh"])?);
-    let words = [
-        "read-tree",
-        "-m",
-        "-u",
-        note.to.as_str(),
-        note.from.as_str(),
-    ];
-    let read = git(&words)?;
-    if read.ended.success() {
-        return Ok(true);
+    if whole.is_empty() && staged.is_empty() && written.is_empty() {
+        return Ok(None);
     }
-    Err(Failure::refused(Code::PointNotCommitted, read.complaint()))
+    restore(top, &["--staged", "--worktree"], from, &whole)?;
+    restore(top, &["--staged"], from, &staged)?;
+    restore(top, &["--worktree"], from, &written)?;
+    Ok(Some(staged))
+}
+
+/// Paths that a command of git lists.
+fn listed(top: &Path, words: &[&str]) -> Result<BTreeSet<String>> {
+    let said = Run::git(words).cwd(top).capture()?.ok()?;
+    let names = said
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    Ok(names
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect())
+}
+
+/// Lets git put paths of a tree into the index or the worktree.
+fn restore(top: &Path, where_to: &[&str], from: &str, paths: &[String]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let words = ["--literal-pathspecs", "restore", "--source", from];
+    let input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    let said = Run::git(words)
+        .args(where_to)
+        .args(input)
+        .cwd(top)
+        .stdin(paths.join("\0").into_bytes())
+        .capture()?;
+    if said.ended.success() {
+        return Ok(());
+    }
+    Err(Failure::refused(Code::PointNotCommitted, said.complaint()))
 }
