@@ -141,7 +141,7 @@ pub(crate) fn judge(
                 .map(blocker),
         );
         blockers.extend(without_base(state, &delta, texts));
-        blockers.extend(foreign_base::find(ctx, state, policy, (ground, target))?);
+        blockers.extend(foreign_base::find(ctx, state, policy, ground)?);
     }
     Ok(Judgement {
         facts: DeltaFacts {

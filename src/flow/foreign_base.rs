@@ -1,55 +1,56 @@
-//! The look at the bases of a delta: each has to be a text that the session's branch or its target has or had. A record
-//! may name any text of any commit, and gates show what a delta changes on the text that stands now.
+//! The look at the bases of a delta: what a delta takes out of the text that it is recorded against has to stand in the
+//! text that gates and reviewers are shown, or to have stood below it. A record may name any text of any commit, and what
+//! a delta takes out of a text that nobody is shown would go once that text has landed.
 
 use super::context::Context;
-use super::delta::{self, Target};
-use super::upstream;
+use super::delta::{self, Target, WHOLE};
 use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::id::Oid;
+use loopx_git::run::Run;
 use loopx_rules::op::RequirementBase;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
-use std::collections::BTreeSet;
+use loopx_spec::{Requirement, Spec, read_spec};
+use std::collections::HashMap;
 
-/// The finding about a delta that is recorded against a text which neither its branch nor its target has or had: what
-/// the delta takes out of such a text, no reviewer is shown, and archive takes it out once the text has landed.
+/// The finding about a delta that is recorded against a text which the session's branch neither shows nor had.
 pub(super) fn find(
     ctx: &Context,
     state: &State,
     policy: &Policy,
-    (ground, target): (&Target, &Target),
+    ground: &Target,
 ) -> Result<Option<Blocker>> {
     if !state.is_active() || state.stage == Stage::Done {
         return Ok(None);
     }
-    let mut heads = None;
-    let mut seen = BTreeSet::new();
+    let mut specs = Specs::default();
+    let mut found_below: HashMap<(&str, &Oid), bool> = HashMap::new();
     for base in &state.bases {
         let path = delta::spec_path(policy, &base.domain);
         let Some(blob) = &base.blob else { continue };
-        // A session below this one stands in for the tree with a text of its own.
-        if target.over.contains_key(&path)
-            || ground.over.contains_key(&path)
-            || !seen.insert((&base.domain, &base.commit, blob))
+        // What an open session below this one made of the spec once is in no commit.
+        if ground.over.contains_key(&path) {
+            continue;
+        }
+        if ground.stored(ctx, &path)?.as_ref() == Some(blob)
+            || specs.agree(ctx, ground, base, (&path, blob))?
         {
             continue;
         }
-        if [ground, target].into_iter().any(|now| {
-            let stored = now.stored(ctx, &path);
-            stored.is_ok_and(|stored| stored.as_ref() == Some(blob))
-        }) {
-            continue;
-        }
-        let heads = match &heads {
-            Some(heads) => heads,
-            None => heads.insert(heads_of(ctx, state, policy)?),
+        let is_below = match found_below.get(&(base.domain.as_str(), blob)) {
+            Some(known) => *known,
+            None => {
+                let is_below = was_there(ctx, state, base, (&path, blob))?;
+                found_below.insert((&base.domain, blob), is_below);
+                is_below
+            }
         };
-        if !was_there(ctx, base, (&path, blob), heads)? {
+        if !is_below {
             return Ok(Some(Blocker::new(
                 Code::BaseForeign,
                 format!(
-                    "the delta is recorded against a text of {} that neither its branch nor its target has or had",
+                    "the delta is recorded against a text of {} that the session's branch neither has nor had",
                     base.domain
                 ),
                 delta::anew(state),
@@ -59,38 +60,78 @@ pub(super) fn find(
     Ok(None)
 }
 
-/// The commits that a session works on and goes to, as far as they are here.
-fn heads_of(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<Oid>> {
-    let mut heads: Vec<Oid> = delta::target_tip(ctx, state)?.into_iter().collect();
-    if let Some(target) = upstream::target_of(ctx, state, policy)? {
-        heads.extend(target.tips);
+/// Specs that were read, by path and blob; the present ones by path alone.
+#[derive(Default)]
+struct Specs(HashMap<(String, Option<Oid>), Option<Spec>>);
+
+impl Specs {
+    /// Tells whether a base and the ground have the same text of what the base is recorded for.
+    fn agree(
+        &mut self,
+        ctx: &Context,
+        ground: &Target,
+        base: &RequirementBase,
+        (path, blob): (&str, &Oid),
+    ) -> Result<bool> {
+        let (was, now) = (
+            (path.to_owned(), Some(blob.clone())),
+            (path.to_owned(), None),
+        );
+        if !self.0.contains_key(&was) {
+            let text = ctx.repo.read_blob(blob)?;
+            self.0.insert(was.clone(), read_spec(&text, path).ok());
+        }
+        if !self.0.contains_key(&now) {
+            let text = ground.bytes(ctx, path)?.unwrap_or_default();
+            self.0.insert(now.clone(), read_spec(&text, path).ok());
+        }
+        let (Some(Some(was)), Some(Some(now))) = (self.0.get(&was), self.0.get(&now)) else {
+            return Ok(false);
+        };
+        if base.requirement == WHOLE {
+            let purpose = |spec: &Spec| spec.purpose.as_ref().map(|purpose| purpose.text.clone());
+            return Ok(purpose(was) == purpose(now));
+        }
+        let of = |spec: &Spec| spec.requirement(&base.requirement).map(text_of);
+        Ok(of(was) == of(now))
     }
-    Ok(heads)
 }
 
-/// Tells whether one of these commits has or had the text that a base names. What a shallow clone lacks may have been
-/// there.
+/// The text of a requirement: its body, and its scenarios by name.
+fn text_of(requirement: &Requirement) -> (String, Vec<(String, String)>) {
+    let scenarios = requirement.scenarios.iter();
+    let scenarios = scenarios.map(|one| (one.name.clone(), one.body.clone()));
+    (requirement.body.clone(), scenarios.collect())
+}
+
+/// Tells whether the session's branch had a text at a path. What a shallow clone lacks may have been there.
 fn was_there(
     ctx: &Context,
+    state: &State,
     base: &RequirementBase,
     (path, blob): (&str, &Oid),
-    heads: &[Oid],
 ) -> Result<bool> {
     let repo = &ctx.repo;
-    let Some(commit) = &base.commit else {
+    let Some(head) = delta::target_tip(ctx, state)? else {
         return Ok(false);
     };
-    if !repo.contains(commit)? {
-        return Ok(repo.is_shallow());
-    }
-    let entry = repo.entry_at(&repo.commit_info(commit)?.tree, path)?;
-    if entry.map(|entry| entry.id).as_ref() != Some(blob) {
-        return Ok(false);
-    }
-    for head in heads {
-        if head == commit || repo.is_ancestor(commit, head)? {
+    if let Some(commit) = &base.commit {
+        if !repo.contains(commit)? && repo.is_shallow() {
             return Ok(true);
         }
+        if repo.contains(commit)? && repo.is_ancestor(commit, &head)? {
+            let entry = repo.entry_at(&repo.commit_info(commit)?.tree, path)?;
+            if entry.map(|entry| entry.id).as_ref() == Some(blob) {
+                return Ok(true);
+            }
+        }
     }
-    Ok(false)
+    // Whoever amends and rebases has the text by another commit.
+    let found = Run::git(["--git-dir"])
+        .args([repo.git_dir()])
+        .args(["log", "-1", "--format=%H", "--full-history", "-m"])
+        .args([&format!("--find-object={blob}"), head.as_str(), "--", path])
+        .capture()?
+        .ok()?;
+    Ok(!found.is_empty())
 }

@@ -89,7 +89,39 @@ fn z19_a_base_that_neither_branch_nor_target_has_opens_no_gate() {
     s.loopx(&["change", "validate"]).ok();
     let held = s.loopx(&["--json", "approve", "--to", "build"]);
     assert!(!held.stdout.contains("base_foreign"), "{held}");
-    // A text that the branch had once is no foreign text.
+    // Nor does a text count that the target has by now and this branch does not: nobody is shown what goes of it.
+    s.spec_says(
+        "- **THEN** a session begins",
+        "- **THEN** a session begins\n- **AND** it is logged",
+    );
+    s.loopx(&["change", "refresh"]).ok();
+    s.git(&["branch", "--force", "main", "HEAD"]).ok();
+    s.git(&["reset", "--quiet", "--hard", &own]).ok();
+    let held = s.error(1, &["approve", "--to", "build"]);
+    assert!(held.to_string().contains("base_foreign"), "{held:#}");
+}
+
+#[test]
+fn z19_a_base_whose_commit_was_amended_is_no_foreign_text() {
+    let s = Sandbox::with_spec();
+    s.git(&["commit", "--quiet", "--allow-empty", "-m", "Prepare"])
+        .ok();
+    s.plan("one", &signing_in(KEY));
+    s.git(&[
+        "commit",
+        "--quiet",
+        "--amend",
+        "--allow-empty",
+        "-m",
+        "Amended",
+    ])
+    .ok();
+    // Another requirement, another line of the spec: the text of the base stood below.
+    let spec = s.read("specs/demo/spec.md");
+    s.write("specs/demo/spec.md", format!("{spec}\n"));
+    s.git(&["commit", "--quiet", "--all", "-m", "Space"]).ok();
+    let found = s.document(0, &["change", "validate"]);
+    assert_eq!(found["sessions"][0]["verdict"], "clean", "{found:#}");
     s.spec_says("ask for a password.", "ask for a secret.");
     let found = s.document(3, &["change", "validate"]);
     assert_eq!(found["sessions"][0]["verdict"], "conflict");

@@ -163,7 +163,7 @@ codes! {
     BadDomain "bad_domain" [Refused]
         "A folder's name cannot be the name of a domain.";
     BaseForeign "base_foreign" [Refused]
-        "A delta is recorded against a text of a spec that neither its branch nor its target has or had.";
+        "A delta is recorded against a text of a spec that the session's branch neither has nor had.";
     BaseMissing "base_missing" [Refused]
         "The commit that the session starts from is not in this repository.";
     BaseOutside "base_outside" [Refused]
