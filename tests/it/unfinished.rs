@@ -413,6 +413,18 @@ fn z13_the_hook_lets_no_commit_take_a_killed_landing_back() {
 }
 
 #[test]
+fn r50_7_a_file_that_somebody_edited_before_a_killed_landing_was_finished_is_named() {
+    let (s, record) = drafted();
+    let call = s.call(LOOPX).args(&["adr", "promote"]);
+    let out = call.env("LOOPX_FAILPOINT", "target-moved").run();
+    assert_eq!(out.code, None, "{out}");
+    s.write(record, "my own words\n");
+    let out = s.loopx(&["doctor", "--fix"]);
+    assert!(out.stderr.contains(record), "{out}");
+    assert_eq!(s.read(record), "my own words\n");
+}
+
+#[test]
 fn w1_the_index_of_a_killed_landing_stays_held_until_it_is_in_its_place() {
     let (s, record) = drafted();
     let call = s.call(LOOPX).args(&["adr", "promote"]);

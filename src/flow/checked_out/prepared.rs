@@ -41,6 +41,8 @@ pub(crate) struct Prepared<'c> {
     folders: Vec<PathBuf>,
     /// Set where the files stay for the next process.
     stays: bool,
+    /// Paths that somebody changed before they were made.
+    edited: Vec<String>,
 }
 
 /// The work at a worktree that follows a branch.
@@ -51,8 +53,10 @@ struct Work<'p> {
     skipped: Vec<&'p str>,
     written: BTreeSet<&'p str>,
     removed: Vec<&'p str>,
-    /// Paths that somebody changed meanwhile, in the worktree, in the index or on the branch.
+    /// Number of paths that somebody changed meanwhile, in the worktree, in the index or on the branch.
     others: usize,
+    /// Paths among them that the branch has as they landed.
+    edited: Vec<String>,
 }
 
 impl<'c> Checkout<'c> {
@@ -74,7 +78,11 @@ impl<'c> Checkout<'c> {
     ) -> Result<Vec<String>> {
         let tree = self.repo.commit_info(tip)?.tree;
         let left = match self.prepare_for(landing, &tree, changes, false)? {
-            Some(prepared) => prepared.place()?,
+            Some(mut prepared) => {
+                let mut left = std::mem::take(&mut prepared.edited);
+                left.extend(prepared.place()?);
+                left
+            }
             None => Vec::new(),
         };
         self.remove_made(&Names::of(landing), changes);
@@ -132,6 +140,7 @@ impl<'c> Checkout<'c> {
             removed: Vec::new(),
             folders: Vec::new(),
             stays: held.stays(),
+            edited: std::mem::take(&mut work.edited),
         };
         if work.staged.is_empty() && !held.has_index() {
             held.release();
@@ -155,6 +164,7 @@ impl<'c> Checkout<'c> {
             written: BTreeSet::new(),
             removed: Vec::new(),
             others: 0,
+            edited: Vec::new(),
         };
         for (path, (old, new)) in changes {
             let on_branch = self.repo.entry_at(tree, path)?.map(|entry| entry.id);
@@ -164,6 +174,9 @@ impl<'c> Checkout<'c> {
                 && content.is_some_and(|content| known.contains(&content));
             if on_branch != *new || !ours {
                 work.others += 1;
+                if on_branch == *new {
+                    work.edited.push(path.clone());
+                }
                 continue;
             }
             let skipped = staged.0.get(path).is_some_and(|one| one.skipped);
