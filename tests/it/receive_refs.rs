@@ -226,3 +226,19 @@ fn a_remote_tracking_ref_beside_the_branch_of_sessions_is_named() {
     s.git(&["remote", "prune", "origin"]).ok();
     s.loopx(&["sync"]).ok();
 }
+
+/// A clone on a file system without letter case has one file for `LooPx` and `loopx` of its remote.
+#[test]
+fn z6_a_branch_of_the_name_of_the_sessions_in_another_spelling_is_refused() {
+    let s = begun("sha1", PROTECTED);
+    server(&s);
+    for beside in ["LooPx", "LOOPX", "LoopX/x"] {
+        let evil = format!("main:refs/heads/{beside}");
+        refused(&s, &[&evil], "branch_name_blocked").says(beside);
+    }
+    push(&s, &["main:refs/heads/LooPx-2", "main:refs/heads/x/LooPx"]).ok();
+    // One that stands there already can be taken away.
+    s.git_in(remote(&s), &["update-ref", "refs/heads/LooPx", "main"])
+        .ok();
+    push(&s, &[":refs/heads/LooPx", "loopx"]).ok();
+}

@@ -336,6 +336,14 @@ pub fn blocks(name: &str, other: &str) -> bool {
     below(name, other) || below(other, name)
 }
 
+/// Tells whether a file system without letter case has one file for two refs, or a file of one for a folder of the other.
+pub fn is_same_in_any_case(name: &str, other: &str) -> bool {
+    // Upper case first: it has one letter for several of lower case.
+    let fold = |name: &str| name.to_uppercase().to_lowercase();
+    let (name, other) = (fold(name), fold(other));
+    name == other || blocks(&name, &other)
+}
+
 /// The command that takes away the ref that stands where a branch has to be.
 fn way_out(remote: &str, branch: &str, said: &str) -> String {
     let heads = format!("refs/heads/{branch}");
