@@ -116,6 +116,26 @@ fn a_fresh_clone_takes_the_branch_of_its_remote_even_with_one_branch_fetched() {
     all.assert_agreed();
 }
 
+/// git leaves a remote-tracking ref where it was, where no refspec of the clone names the branch.
+#[test]
+fn z12_a_push_moves_the_remote_tracking_ref_in_a_clone_of_one_branch_too() {
+    let mut all = Clones::sharing(1);
+    for (name, args) in [
+        ("single", &["--single-branch"][..]),
+        ("shallow", &["--depth=1"]),
+        ("bare.git", &["--bare"]),
+    ] {
+        let at = all.add(name, args);
+        all.sync(at).ok();
+        all.loopx(at, &["-s", ID, "note", name]).ok();
+        all.sync(at).says("pushed").ok();
+        let there = all.git(at, &["rev-parse", "refs/remotes/origin/loopx"]);
+        assert_eq!(there.line(), all.git(at, &["rev-parse", "loopx"]).line());
+        let status = all.loopx(at, &["-s", ID, "status"]).ok();
+        assert!(!status.contains("origin/loopx lacks"), "{status}");
+    }
+}
+
 #[test]
 fn texts_that_were_edited_in_different_places_merge() {
     let all = Clones::sharing(2);

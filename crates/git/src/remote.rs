@@ -151,7 +151,8 @@ impl Repo {
         }
     }
 
-    /// Pushes a commit as a branch.
+    /// Pushes a commit as a branch. The remote-tracking ref follows, also where no refspec of the clone names the branch,
+    /// so that git itself leaves the ref where it was.
     pub fn push(
         &self,
         remote: &str,
@@ -161,6 +162,8 @@ impl Repo {
     ) -> Result<Answer> {
         let spec = format!("{commit}:refs/heads/{branch}");
         let no_mirror = format!("remote.{remote}.mirror=false");
+        let tracking = Self::tracking_ref(remote, branch);
+        let seen = self.find_ref(&tracking)?;
         let mut args = vec!["-c", &no_mirror, "push"];
         // `-c` comes before the command, so progress is asked for here.
         args.push(match line.progress {
@@ -177,8 +180,20 @@ impl Repo {
         ]);
         Ok(match line.run(self, &args, "")? {
             None => Answer::TimedOut,
-            Some(captured) if captured.ended.success() => Answer::Done,
+            Some(captured) if captured.ended.success() => {
+                // The remote has it, whatever this ref says: the next fetch says so as well.
+                drop(self.follow_push(&tracking, commit, seen.as_ref()));
+                Answer::Done
+            }
             Some(captured) => Answer::No(said(&captured)),
         })
+    }
+
+    /// Moves a remote-tracking ref to what was pushed, where git did not. A ref that another git moved meanwhile stays.
+    fn follow_push(&self, tracking: &str, pushed: &Oid, seen: Option<&Oid>) -> Result<()> {
+        if self.find_ref(tracking)?.as_ref() == seen && seen != Some(pushed) {
+            let _ = self.swap_ref(tracking, pushed, seen, "loopx: push")?;
+        }
+        Ok(())
     }
 }
