@@ -177,6 +177,25 @@ fn an_edit_in_the_worktree_of_the_target_is_a_refusal_too() {
     y.refused(ID, &["--onto", "main"], 1, "spec_dirty");
 }
 
+/// The file is clean here: what mends it says where it is edited, and works when it is typed.
+#[test]
+fn z17_an_edit_in_the_worktree_of_the_target_is_put_aside_there() {
+    let y = Yard::ready();
+    let there = y.root().join("other tree");
+    let there = there.to_str().expect("UTF-8");
+    y.git(&["worktree", "add", "--quiet", there, "main"]).ok();
+    std::fs::write(format!("{there}/{DEMO_PATH}"), "mine\n").expect("write");
+    let held = y
+        .loopx(&["archive", ID, "--onto", "main"])
+        .fails_with(1)
+        .says(&format!("{DEMO_PATH} in {there} has changes"));
+    let hint = held.stderr.split_once("hint: ").expect("a hint").1;
+    let (commit, stash) = hint.trim().split_once("  or: ").expect("two ways");
+    assert_eq!(commit, format!("git -C '{there}' commit {DEMO_PATH}"));
+    y.call("sh").args(&["-c", stash]).run().ok();
+    y.archive(ID, &["--onto", "main"]).ok();
+}
+
 #[test]
 fn a_worktree_whose_folder_is_gone_is_nobody_s() {
     let y = Yard::ready();

@@ -8,10 +8,12 @@ pub(crate) use index::{Stamp, stamp};
 pub(crate) use prepared::Prepared;
 
 use super::context::Context;
+use super::files;
 use super::leftover::git_dir_of;
 use loopx_base::failure::{Code, Failure, Kind, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
+use loopx_base::shell_word;
 use loopx_git::Repo;
 use loopx_git::run::{Captured, Run};
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,10 +166,44 @@ impl<'c> Checkout<'c> {
             format!("has changes that are not committed; {doing} would have to overwrite them")
         };
         let names: Vec<&str> = dirty.iter().map(String::as_str).collect();
-        let help = names.first().map_or_else(String::new, |first| {
-            format!("git commit {first}, or: git stash push {first}, or move it away")
-        });
-        Err(Failure::refused(code, format!("{} {why}", names.join(", "))).help(help))
+        let (place, help) = self.way_out(names.first().copied(), changes);
+        Err(Failure::refused(code, format!("{}{place} {why}", names.join(", "))).help(help))
+    }
+
+    /// The worktree in words, where it is not the one that the command runs in, and the commands that take an edit out of
+    /// the way there.
+    fn way_out(&self, edited: Option<&str>, changes: &Changes) -> (String, Hint) {
+        let top = self.top.display().to_string();
+        let is_here = self
+            .repo
+            .work_dir()
+            .is_some_and(|own| is_same(own, &self.top));
+        let place = if is_here {
+            String::new()
+        } else {
+            format!(" in {top}")
+        };
+        let Some(edited) = edited else {
+            return (place, Hint::default());
+        };
+        let is_new = changes.get(edited).is_none_or(|(old, _)| old.is_none());
+        let edited = shell_word(edited);
+        // The path begins at the top of its worktree, whatever the current folder is.
+        let at = match files::below(&self.top) {
+            Some(below) if below.is_empty() => String::new(),
+            _ => format!("-C {} ", shell_word(&top)),
+        };
+        let help = if is_new {
+            let stash = Hint::git(format!("{at}stash push --all -- {edited}"));
+            hint![stash, "  or move it away"]
+        } else {
+            hint![
+                Hint::git(format!("{at}commit {edited}")),
+                "  or: ",
+                Hint::git(format!("{at}stash push -- {edited}"))
+            ]
+        };
+        (place, help)
     }
 
     /// The paths, and what lies below them, that differ from what is staged or committed.
