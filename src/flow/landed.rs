@@ -94,21 +94,63 @@ fn of_code(repo: &Repo, state: &State, target: upstream::Target) -> Result<Optio
     }))
 }
 
+/// The target that still has an archive which was taken back on another branch, and the name to merge there: that branch,
+/// else the commit.
+pub(super) fn kept(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+) -> Result<Option<(String, String)>> {
+    let repo = &ctx.repo;
+    let Some(Ending::Archived {
+        commit: Some(archive),
+        taken_back: Some(back),
+        ..
+    }) = &state.ending
+    else {
+        return Ok(None);
+    };
+    if !repo.contains(archive)? || !repo.contains(&back.commit)? {
+        return Ok(None);
+    }
+    let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
+    let Some(target) = target.filter(|target| target.name != back.target) else {
+        return Ok(None);
+    };
+    let mut is_kept = false;
+    for tip in &target.tips {
+        is_kept = is_kept
+            || !repo.is_ancestor(&back.commit, tip)?
+                && found(repo, archive, tip)?.is_some()
+                && !is_reverted(repo, archive, tip)?;
+    }
+    if !is_kept {
+        return Ok(None);
+    }
+    let source = match repo.find_ref(&format!("refs/heads/{}", back.target))? {
+        Some(tip) if repo.is_ancestor(&back.commit, &tip)? => back.target.clone(),
+        _ => back.commit.short().to_owned(),
+    };
+    Ok(Some((target.name, source)))
+}
+
 /// Tells whether an archived session may go on from this branch: the branch is its target and has not got the result,
-/// or it has the archive of a session that was bound to no branch.
+/// or that it was taken back, or it has the archive of a session that was bound to no branch.
 pub(super) fn is_due(ctx: &Context, state: &State, branch: &str) -> Result<bool> {
     let Some(Ending::Archived {
-        target,
-        taken_back: None,
-        ..
+        target, taken_back, ..
     }) = &state.ending
     else {
         return Ok(false);
     };
-    if state.branch.is_none() && target == branch {
+    if taken_back.is_none() && state.branch.is_none() && target == branch {
         return Ok(true);
     }
     let (policy, _) = ctx.policy_if_there(state)?;
+    if taken_back.is_some() {
+        let kept = kept(ctx, state, &policy)?;
+        return Ok(kept.is_some_and(|(target, _)| target == branch));
+    }
     let landed = landed(ctx, state, &policy)?;
     Ok(landed.is_some_and(|landed| landed.target == branch && landed.is_open()))
 }

@@ -574,6 +574,30 @@ fn an_archive_that_stays_taken_back_is_named_with_the_way_to_finish_again() {
 }
 
 #[test]
+fn z8_a_target_that_has_an_archive_which_was_taken_back_is_led_to_the_merge() {
+    let s = with_a_delta();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["merge", "--quiet", "work"]).ok();
+    s.loopx(&["archive", "--undo", "it"]).ok();
+    let is_shorter = || s.read("specs/session/spec.md").contains("10 minutes");
+    assert!(is_shorter());
+    let told = "main still has the archive that was taken back";
+    s.loopx(&["status", "it"])
+        .says(told)
+        .says("next: git merge work")
+        .ok();
+    s.git(&["switch", "--quiet", "work"]).ok();
+    s.loopx(&["status", "it"]).says(told).ok();
+    assert_eq!(follow(&s), "git switch main");
+    assert_eq!(follow(&s), "git merge work");
+    assert!(!is_shorter());
+    s.loopx(&["-s", "it", "next"])
+        .fails_with(5)
+        .says("its archive was taken back, and the specs are as before it");
+}
+
+#[test]
 fn finish_asks_why_where_no_code_differs() {
     for ran in [false, true] {
         let s = begun();

@@ -116,36 +116,70 @@ fn source(
     Ok(Some((short.to_owned(), Some(lost))))
 }
 
-/// The target that lacks what was archived.
-pub(super) fn unlanded(
-    ctx: &Context,
-    facts: &Facts<'_>,
-    worktree: Option<&Worktree>,
-) -> Result<Option<Unlanded>> {
+/// Commits that a target has not got, and the branch that they were made on.
+struct Lacking<'s> {
+    target: String,
+    source: String,
+    lost: Option<Hint>,
+    branch: &'s str,
+    takes_back: bool,
+}
+
+/// The archive that the target lacks, or the commit that takes one back.
+fn lacking<'s>(ctx: &Context, facts: &'s Facts<'_>) -> Result<Option<Lacking<'s>>> {
     let state = &facts.state;
     let Some(Ending::Archived {
         target: branch,
-        taken_back: None,
+        taken_back,
         ..
     }) = &state.ending
     else {
         return Ok(None);
     };
+    if let Some(back) = taken_back {
+        let kept = landed::kept(ctx, state, &facts.policy)?;
+        return Ok(kept.map(|(target, source)| Lacking {
+            target,
+            source,
+            lost: None,
+            branch: &back.target,
+            takes_back: true,
+        }));
+    }
+    let landed = landed(ctx, state, &facts.policy)?;
+    let Some(landed) = landed.filter(Landed::is_open) else {
+        return Ok(None);
+    };
+    let found = source(ctx, state, branch, landed.lacks_code)?;
+    Ok(found.map(|(source, lost)| Lacking {
+        target: landed.target,
+        source,
+        lost,
+        branch,
+        takes_back: false,
+    }))
+}
+
+/// The target that lacks what was archived, or that it was taken back.
+pub(super) fn unlanded(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    worktree: Option<&Worktree>,
+) -> Result<Option<Unlanded>> {
     let Some(worktree) = worktree else {
         return Ok(None);
     };
-    let remote = ctx.repo.default_remote(Some(branch))?;
-    let landed = landed(ctx, state, &facts.policy)?;
-    let landed = landed.filter(Landed::is_open);
-    let Some(Landed {
-        target, lacks_code, ..
-    }) = landed
+    let Some(Lacking {
+        target,
+        source,
+        lost,
+        branch,
+        takes_back,
+    }) = lacking(ctx, facts)?
     else {
         return Ok(None);
     };
-    let Some((source, lost)) = source(ctx, state, branch, lacks_code)? else {
-        return Ok(None);
-    };
+    let remote = ctx.repo.default_remote(Some(branch))?;
     let name = format!("refs/heads/{target}");
     let Some(tip) = ctx.repo.find_ref(&name)? else {
         return Ok(None);
@@ -171,6 +205,7 @@ pub(super) fn unlanded(
         target,
         source,
         lost,
+        takes_back,
         remote,
         elsewhere: elsewhere.map(|dir| dir.display().to_string()),
         way,

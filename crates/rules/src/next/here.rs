@@ -176,6 +176,8 @@ pub struct Unlanded {
     pub source: String,
     /// The commit that no branch has any more.
     pub lost: Option<Hint>,
+    /// Set where the target has an archive that was taken back on the source, and has not got that.
+    pub takes_back: bool,
     /// The remote that the branch belongs to, where there is one: the landing may be asked for there.
     pub remote: Option<String>,
     /// Worktree beside this one that has the target checked out.

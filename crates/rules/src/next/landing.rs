@@ -74,10 +74,13 @@ fn left_over(view: View<'_>, here: &Here<'_>) -> Advised {
 pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
     let Unlanded { target, source, .. } = unlanded;
     let merge = Hint::git(format!("merge {}", shell_word(source)));
+    let lacks = if unlanded.takes_back {
+        format!("{target} still has the archive that was taken back")
+    } else {
+        format!("{target} does not have the change yet")
+    };
     if let (Some(remote), None) = (&unlanded.remote, &unlanded.lost) {
-        let there = format!(
-            "{target} does not have the change yet: open a pull request for {source} on {remote}, or run: "
-        );
+        let there = format!("{lacks}: open a pull request for {source} on {remote}, or run: ");
         return Advised::nothing().advice(match (&unlanded.way, &unlanded.elsewhere) {
             (Some(way), _) => hint![there, way.clone(), "  and there: ", merge],
             (None, Some(path)) => hint![there, merge, format!("  (in {path})")],
@@ -86,7 +89,7 @@ pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
     }
     // The merge belongs where the target is checked out.
     if let Some(path) = &unlanded.elsewhere {
-        let told = format!("{target} does not have the change yet; in {path}, run: ");
+        let told = format!("{lacks}; in {path}, run: ");
         return Advised::write(match unlanded.lost.clone() {
             Some(lost) => hint![told, merge, "; ", lost],
             None => hint![told, merge],
@@ -104,18 +107,14 @@ pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
         return stash(&worktree, &overwrites);
     }
     let lost = unlanded.lost.clone();
+    let there = format!("{lacks}; on {target}, run: ");
     match (&unlanded.way, lost) {
-        (Some(way), Some(lost)) => Advised::from(way.clone()).advice(hint![
-            format!("{target} does not have the change yet; on {target}, run: "),
-            merge,
-            "; ",
-            lost
-        ]),
-        (Some(way), None) => Advised::from(way.clone()).advice(hint![
-            format!("{target} does not have the change yet; on {target}, run: "),
-            merge
-        ]),
+        (Some(way), Some(lost)) => {
+            Advised::from(way.clone()).advice(hint![there, merge, "; ", lost])
+        }
+        (Some(way), None) => Advised::from(way.clone()).advice(hint![there, merge]),
         (None, Some(lost)) => Advised::from(merge).advice(lost),
+        (None, None) if unlanded.takes_back => Advised::from(merge).advice(lacks),
         (None, None) => merge.into(),
     }
 }
