@@ -131,6 +131,21 @@ fn brief(one: &Brief, ui: &Ui) -> String {
     )
 }
 
+/// The commit of an archive, its branch, and who has it: whoever chooses between two keeps the one that others have.
+fn archive(one: &Brief, ui: &mut Ui) {
+    let Some(made) = &one.archive else {
+        return;
+    };
+    let at = format!("commit {} of {}", made.commit.short(), line(&made.target));
+    let remotes: Vec<String> = made.remotes.iter().map(|name| line(name)).collect();
+    ui.out(match (remotes.as_slice(), &made.fetch) {
+        ([], Some(remote)) => format!("    {at}, which is not here: git fetch {}", line(remote)),
+        ([], None) if !made.is_here => format!("    {at}, which is not here"),
+        ([], None) => format!("    {at}, which no remote is known to have"),
+        (remotes, _) => format!("    {at}, which is on {}", remotes.join(", ")),
+    });
+}
+
 /// The deed of `--both`.
 const KEEPS: &str = "keeps all: the later ones get the next free ids, and a domain has the numbers of the first side";
 
@@ -169,12 +184,16 @@ fn held(one: &Held, found: &Conflicts, ui: &mut Ui) {
         ui.paint(style::WARN, "does not count"),
         brief(&one.operation, ui)
     ));
+    archive(&one.operation, ui);
     ui.out(format!("    {}", clean(&one.why)));
     for other in &one.with {
         let mut all = found.operations.iter();
         let counts = !all.any(|one| one.operation.op == other.op);
         let word = if counts { "stands " } else { "against" };
         ui.out(format!("    {word}  {}", brief(other, ui)));
+        if counts {
+            archive(other, ui);
+        }
     }
     if one.with.is_empty() {
         let drop = command!("resolve --drop {}", one.operation.op).session(id);

@@ -7,6 +7,7 @@ use super::upstream;
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, Repo};
+use loopx_rules::op::Event;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::{Ending, State};
 use serde::Serialize;
@@ -307,4 +308,49 @@ pub(super) fn has_code(repo: &Repo, state: &State, tip: Option<&Oid>) -> Result<
     let made = code.entries(repo)?;
     let found = with_all(repo, (&code.head, tip), &made)?;
     Ok(Some(made.is_empty() || found.is_some()))
+}
+
+/// Archive that a record names: its commit, its branch, and the branches of remotes that have it, as they were last
+/// seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Made {
+    pub commit: Oid,
+    pub target: String,
+    pub is_here: bool,
+    pub remotes: Vec<String>,
+    /// Remote that may have the commit, where it is not here.
+    #[serde(skip)]
+    pub fetch: Option<String>,
+}
+
+/// The archive of a record; nothing where the record is about something else, or no commit was made.
+pub(super) fn made(repo: &Repo, event: Option<&Event>) -> Result<Option<Made>> {
+    let Some(Event::Archived {
+        commit: Some(commit),
+        target,
+        ..
+    }) = event
+    else {
+        return Ok(None);
+    };
+    let is_here = repo.contains(commit)?;
+    let mut remotes = Vec::new();
+    for (name, tip) in repo.tracking_refs(target)? {
+        if is_here && repo.contains(&tip)? && repo.is_ancestor(commit, &tip)? {
+            let name = name.strip_prefix("refs/remotes/").unwrap_or(&name);
+            remotes.push(name.to_owned());
+        }
+    }
+    let fetch = if is_here {
+        None
+    } else {
+        repo.default_remote(Some(target))?
+    };
+    Ok(Some(Made {
+        commit: commit.clone(),
+        target: target.clone(),
+        is_here,
+        remotes,
+        fetch,
+    }))
 }

@@ -237,7 +237,7 @@ fn look_at(
         remote: remote.clone(),
         world: Some(&facts.world),
         moved: moved(ctx, snapshot, session, &facts)?,
-        unpushed: unpushed(ctx, &facts)?,
+        unpushed: unpushed(ctx, (snapshot, session), &facts)?,
         sent_back: sent_back(snapshot, session)?,
         unfetched: unfetched(ctx, state)?,
         unlanded: unlanded(ctx, &facts, worktree.as_ref())?,

@@ -4,6 +4,8 @@
 use super::context::Context;
 use super::issue::apart;
 use super::journal::Step;
+use super::landed;
+pub(crate) use super::landed::Made;
 use super::naming::unknown;
 use super::workcopy::{WorkCopy, marker_line};
 use super::write_scope::{Opening, draft, seal};
@@ -37,6 +39,9 @@ pub(crate) struct Brief {
     pub event: String,
     pub by: Person,
     pub at: String,
+    /// The commit of an archive, and who has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archive: Option<Made>,
     #[serde(skip)]
     pub body: Body,
 }
@@ -140,8 +145,15 @@ fn list(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Con
         return Ok(found);
     }
     let operations = snapshot.operations(session)?;
+    let mut archives = BTreeMap::new();
+    for op in &operations {
+        if let Some(made) = landed::made(&ctx.repo, op.event())? {
+            archives.insert(op.op.clone(), made);
+        }
+    }
     let brief = |id: &OpId| {
         operations.iter().find(|op| op.op == *id).map(|op| Brief {
+            archive: archives.get(id).cloned(),
             op: op.op.clone(),
             seq: op.seq,
             event: op.word().to_owned(),

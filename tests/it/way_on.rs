@@ -472,6 +472,7 @@ fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
         against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
         git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
     does not count  archive by Ada Author, 2026-01-01T00:00:19Z  (@10, 0000000000000000000000000000000000000000)
+        commit 0000000000 of work, which no remote is known to have
         `abandon` of Bob moved the session to a stage too
         against  abandon by Bob, 2026-01-01T00:00:20Z  (@6, 0000000000000000000000000000000000000000)
         git loopx -s it resolve --keep 0000000000000000000000000000000000000000   or   --drop 0000000000000000000000000000000000000000
@@ -514,6 +515,61 @@ fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
     s.loopx(&["-s", "it", "next"])
         .fails_with(5)
         .says("to undo that: git loopx -s it undo");
+}
+
+/// Only the archive that counts lands: whoever keeps one that the remote has not got merges the branches that went apart.
+#[test]
+fn z7_of_two_archives_of_one_session_each_is_named_and_the_branches_are_brought_together() {
+    let s = with_a_delta();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["review", "--verdict", "approve"]).ok();
+    s.loopx(&["approve", "--to", "done"]).ok();
+    share(&s);
+    s.git(&["fetch", "--quiet", "origin"]).ok();
+    s.loopx(&["archive", "it"]).ok();
+    s.git(&["push", "--quiet", "origin", "work"]).ok();
+    bobs(&s, &["archive", "it"]).ok();
+    sync(&s);
+    let adas = s.git(&["rev-parse", "--short=10", "work"]).line();
+    let git = |args: &[&str]| bob(&s, "git").args(args).run();
+    let his = git(&["rev-parse", "--short=10", "work"]).line();
+    assert_ne!(adas, his);
+    bobs(&s, &["-s", "it", "resolve"])
+        .fails_with(3)
+        .says(&format!(
+            "commit {adas} of work, which is not here: git fetch origin"
+        ))
+        .says(&format!(
+            "commit {his} of work, which no remote is known to have"
+        ));
+    git(&["fetch", "--quiet", "origin"]).ok();
+    let listed = bobs(&s, &["-s", "it", "resolve"]).fails_with(3);
+    listed
+        .says(&format!("commit {adas} of work, which is on origin/work"))
+        .says(&format!(
+            "commit {his} of work, which no remote is known to have"
+        ));
+    let found = bobs(&s, &["-s", "it", "--json", "resolve"]).json();
+    let all = found["operations"].as_array().expect("operations");
+    let is_his = |one: &&serde_json::Value| one["by"]["name"] == "Bob";
+    let one = all.iter().find(is_his).expect("his archive");
+    assert_eq!(one["archive"]["target"], "work");
+    let op = one["op"].as_str().expect("an id");
+    bobs(&s, &["-s", "it", "resolve", "--keep", op])
+        .says("next: git merge origin/work")
+        .ok();
+    bobs(&s, &["sync", "origin"]).ok();
+    s.loopx(&["sync", "origin"]).ok();
+    s.loopx(&["-s", "it", "next"])
+        .says("what was archived is not here: git fetch origin");
+    for step in ["git merge origin/work", "git push origin work"] {
+        let next = bobs(&s, &["-s", "it", "next"]).ok();
+        assert_eq!(next.trim(), step);
+        let typed = bob(&s, "sh").args(&["-c", step]);
+        typed.env("GIT_EDITOR", "true").run().ok();
+    }
+    s.git(&["fetch", "--quiet", "origin"]).ok();
+    assert_eq!(follow(&s), "git merge --ff-only origin/work");
 }
 
 #[test]

@@ -8,8 +8,10 @@ use loopx_base::id::Oid;
 use loopx_base::working_tree::ReviewedCode;
 use loopx_git::Repo;
 use loopx_rules::next::{Behind, Distance, Standpoint, Unfetched, Unpushed};
+use loopx_rules::op::Event;
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::{Stage, Transition};
+use loopx_store::{Session, Snapshot};
 
 /// The commits that the branch here lacks of its upstream as it was last seen, where the stage is about code.
 pub(super) fn behind(ctx: &Context, state: &State) -> Result<Option<Behind>> {
@@ -151,7 +153,11 @@ fn unfetched_archive(
 }
 
 /// The branch that an archive went to, or that is under review, where its remote has not got the newest of it.
-pub(super) fn unpushed(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Unpushed>> {
+pub(super) fn unpushed(
+    ctx: &Context,
+    at: (&Snapshot<'_>, &Session),
+    facts: &Facts<'_>,
+) -> Result<Option<Unpushed>> {
     let state = &facts.state;
     let (target, archive) = match &state.ending {
         Some(Ending::Archived { target, commit, .. }) => (target, commit.as_ref()),
@@ -175,7 +181,10 @@ pub(super) fn unpushed(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Unpush
             standing: Standpoint::Unseen,
         }));
     };
-    let standing = standpoint(ctx, facts, (&tip, &there), archive)?;
+    let mut standing = standpoint(ctx, facts, (&tip, &there), archive)?;
+    if standing.is_none() && archive.is_some() && other_archive(&ctx.repo, at, (&tip, &there))? {
+        standing = Some(Standpoint::Apart);
+    }
     Ok(standing.map(|standing| Unpushed {
         remote,
         branch: target.clone(),
@@ -212,4 +221,29 @@ fn standpoint(
     // Where both have commits of their own, the remote may have the archive's by another name.
     let is_there = is_ahead || found(&ctx.repo, archive, there)?.is_some();
     Ok((!is_there).then_some(Standpoint::Apart))
+}
+
+/// Tells whether a remote's branch has an archive of the session that ours has not, as where two clones archived one
+/// session: their content is one, and whoever judges a landing asks for the commit that counts.
+fn other_archive(
+    repo: &Repo,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    (tip, there): (&Oid, &Oid),
+) -> Result<bool> {
+    if repo.is_ancestor(tip, there)? || repo.is_ancestor(there, tip)? {
+        return Ok(false);
+    }
+    for op in snapshot.operations(session)? {
+        if let Some(Event::Archived {
+            commit: Some(commit),
+            ..
+        }) = op.event()
+            && repo.contains(commit)?
+            && repo.is_ancestor(commit, there)?
+            && !repo.is_ancestor(commit, tip)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
