@@ -558,8 +558,11 @@ fn q23_a_link_from_any_committed_text_goes_along() {
         ("docs/adr/0001-one.md", &nygard(1, "One", "Accepted")),
         ("notes.md", "See [1. One](docs/adr/0001-one.md).\n"),
         ("src/deep/README.md", "[one](../../docs/adr/0001-one.md)\n"),
+        // R50-14: a session alone changes a spec.
+        ("specs/a/spec.md", "[one](../../docs/adr/0001-one.md)\n"),
     ]);
     let said = adr(&s, &["renumber", "1", "7"]);
+    assert!(s.read("specs/a/spec.md").contains("0001-one.md"));
     assert_eq!(s.read("notes.md"), "See [7. One](docs/adr/0007-one.md).\n");
     assert_eq!(
         s.read("src/deep/README.md"),

@@ -492,14 +492,15 @@ fn other_markdown(ctx: &Context, top: &Path, folder: &Folder) -> Result<Vec<Stri
     Ok(found.into_iter().collect())
 }
 
-/// Markdown that HEAD has and the worktree has as a file, behind no link.
+/// Markdown that HEAD has and the worktree has as a file, behind no link. Specs are changed by sessions alone.
 fn committed_markdown(ctx: &Context, top: &Path) -> Result<BTreeSet<String>> {
     let Some(head) = ctx.repo.head()?.commit else {
         return Ok(BTreeSet::new());
     };
     let tree = ctx.repo.commit_info(&head)?.tree;
     let mut paths: BTreeSet<String> = ctx.repo.changed_paths(None, &tree)?.into_iter().collect();
-    paths.retain(|path| path.ends_with(".md"));
+    let specs = format!("{}/", super::policy(ctx)?.paths.specs);
+    paths.retain(|path| path.ends_with(".md") && !path.starts_with(&specs));
     paths.retain(|path| files::inside(top, path).is_ok_and(|place| place.is_file()));
     Ok(paths)
 }
