@@ -413,6 +413,19 @@ fn z13_the_hook_lets_no_commit_take_a_killed_landing_back() {
 }
 
 #[test]
+fn r50_12_a_killed_landing_is_finished_on_its_branch_under_another_name() {
+    let (s, record) = drafted();
+    s.git(&["switch", "--quiet", "-c", "other"]).ok();
+    let call = s.call(LOOPX).args(&["adr", "promote", "--onto", "other"]);
+    let out = call.env("LOOPX_FAILPOINT", "target-moved").run();
+    assert_eq!(out.code, None, "{out}");
+    s.git(&["branch", "-m", "renamed"]).ok();
+    s.loopx(&["doctor", "--fix"]).says("renamed stands at");
+    assert!(s.read(record).contains("Keep it"));
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+}
+
+#[test]
 fn r50_7_a_file_that_somebody_edited_before_a_killed_landing_was_finished_is_named() {
     let (s, record) = drafted();
     let call = s.call(LOOPX).args(&["adr", "promote"]);

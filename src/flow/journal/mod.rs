@@ -69,6 +69,21 @@ impl Entry {
         self
     }
 
+    /// The entry with the name that its branch has here by now: a branch may be renamed after a kill.
+    fn named_now(mut self, repo: &Repo) -> Self {
+        let is_gone = repo.find_ref(&self.name).is_ok_and(|tip| tip.is_none());
+        let here = repo.head().ok().and_then(|head| head.branch);
+        if let Some(here) = here.filter(|_| is_gone)
+            && repo
+                .former_names(&here)
+                .iter()
+                .any(|name| name == self.branch())
+        {
+            self.name = format!("refs/heads/{here}");
+        }
+        self
+    }
+
     /// The branch whose move makes the landing done.
     pub(crate) fn branch(&self) -> &str {
         self.name.strip_prefix("refs/heads/").unwrap_or(&self.name)
@@ -192,7 +207,9 @@ fn noted(repo: &Repo) -> Vec<(PathBuf, Noted)> {
         if version.is_ok_and(|format| format > FORMAT) {
             return None;
         }
-        let noted = serde_json::from_slice(&bytes).map_or(Noted::Torn, Noted::Entry);
+        let noted = serde_json::from_slice(&bytes).map_or(Noted::Torn, |entry: Entry| {
+            Noted::Entry(entry.named_now(repo))
+        });
         Some((path, noted))
     };
     found
@@ -221,6 +238,7 @@ pub(crate) fn not_followed(repo: &Repo, branch: &str, head: &Oid) -> Option<Stri
     let file = folder(repo).join(format!("{head}.json"));
     let bytes = files::read(&file, u64::MAX).ok()??;
     let entry: Entry = serde_json::from_slice(&bytes).ok()?;
+    let entry = entry.named_now(repo);
     (entry.branch() == branch && entry.changes().is_some())
         .then(|| format!("{}; left: index and files", entry.done()))
 }
