@@ -537,9 +537,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     }
     let outcome = dispatch(command, open, ui);
     outcome.map_err(|mut failure| {
-        let is_unsigned = |hint: &Hint| hint.has_unsigned_amendment();
+        let is_amendment = |hint: &Hint| hint.has_amendment();
         let hints = failure.blockers.iter().map(|blocker| &blocker.help);
-        if hints.chain(&failure.help).any(is_unsigned)
+        if hints.chain(&failure.help).any(is_amendment)
             && let Ok(ctx) = open()
         {
             let wanted = |hint| as_policy_wants(&ctx, hint);

@@ -15,6 +15,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::next::Advised;
 use loopx_rules::op::Event;
+use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::{ApprovalKey, Stage, Transition};
 use loopx_rules::task::amend::{Impact, change, weigh};
@@ -91,20 +92,22 @@ pub(super) fn by_person() -> Advised {
         .advice(hint!["to take the edit back: ", back])
 }
 
-/// A hint whose amendments are signed where the policy of the session that is meant asks for that: an amendment is an
-/// approval of the plan. Most of what is refused knows no policy.
+/// A hint whose amendments are as the policy of the session that is meant asks for them: signed, or a way back to the
+/// plan where one person cannot amend. Most of what is refused knows no policy.
 pub(crate) fn as_policy_wants(ctx: &Context, hint: Hint) -> Hint {
-    if !hint.has_unsigned_amendment() {
+    if !hint.has_amendment() {
         return hint;
     }
-    let asks = || -> Result<bool> {
+    let policy = || -> Result<Policy> {
         let store = ctx.store()?;
         let state = ctx.session(&store.snapshot()?)?.state;
-        let (policy, _) = ctx.policy_if_there(&state)?;
-        Ok(policy.asks_signature(Transition::PlanToBuild))
+        Ok(ctx.policy_if_there(&state)?.0)
     };
-    match asks() {
-        Ok(true) => hint.with_signed_amendments(),
+    match policy() {
+        Ok(policy) if !policy.lets_amend() => hint.without_amendments(&policy.amend_command()),
+        Ok(policy) if policy.asks_signature(Transition::PlanToBuild) => {
+            hint.with_signed_amendments()
+        }
         _ => hint,
     }
 }
@@ -306,15 +309,15 @@ fn decide(
         ]));
     }
     facts.require_person("an amendment")?;
-    let required = facts.policy.required(Transition::PlanToBuild);
-    if required > 1 {
+    if !facts.policy.lets_amend() {
+        let required = facts.policy.required(Transition::PlanToBuild);
         return Err(Failure::refused(
             Code::ApprovalsMissing,
             format!("policy asks for {required} approvals of a plan, and one person cannot amend it alone"),
         )
         .help(
-            command!("plan --reason WHY")
-                .note("(goes back to the plan, which all of them approve)"),
+            (facts.policy.amend_command())
+                .note("(goes back to the plan with your edits, which all of them approve)"),
         ));
     }
     let repo = &ctx.repo;

@@ -274,7 +274,7 @@ fn look_at(
 fn sign_amendments(peek: &mut Peek, state: &State, policy: &Policy) {
     for (artifact, failure) in &mut peek.refused {
         let help = failure.help.as_ref();
-        let is_amendable = help.is_some_and(Hint::has_unsigned_amendment);
+        let is_amendable = help.is_some_and(Hint::has_amendment);
         if is_amendable && artifact.is_some_and(|one| workcopy::is_amended(one, state)) {
             failure.help = Some(workcopy::closed_list_help(policy.amend_command()));
         }

@@ -3,8 +3,8 @@
 use crate::support::keys::{ADA, BOB, Signer, everybody, key, use_key};
 use crate::support::store::{detached, tip};
 use crate::support::tasks::{
-    DEMO, building, clones_building, planning, planning_with, refuses, statuses, task, text, there,
-    with,
+    DEMO, building, clones_building, next_of, planning, planning_with, refuses, statuses, task,
+    text, there, with,
 };
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
@@ -564,4 +564,64 @@ fn amendments_at_one_time_all_count() {
         }
     });
     assert_eq!(ids(&s), ["A", "B", "D", "E", "F"]);
+}
+
+/// The edit goes along to the plan, where the list is open.
+#[test]
+fn z14_an_edited_list_goes_back_to_the_plan_that_two_people_approve() {
+    let policy = "[approve]\nsigned = [\"plan->build\"]\nrequired = { \"plan->build\" = 2 }\n";
+    let files = [("loopx.toml", policy), ("loopx.signers", &*everybody())];
+    let s = planning_with(&files, &[one("A", &[])]);
+    let by = |who: Signer, args: &[&str]| {
+        use_key(&s, key(who.2));
+        let call = s.call(LOOPX).env("GIT_AUTHOR_NAME", who.0);
+        let call = call.env("GIT_AUTHOR_EMAIL", who.1);
+        let call = call.env("GIT_COMMITTER_NAME", who.0);
+        call.env("GIT_COMMITTER_EMAIL", who.1).args(args).run()
+    };
+    let approve = ["approve", "--to", "build", "--sign"];
+    by(ADA, &approve).ok();
+    by(BOB, &approve).ok();
+    by(ADA, &["build"]).ok();
+    s.write(FILE, list(&[one("A", &[]), one("B", &[])]));
+    let back = "git loopx plan --reason 'the plan has to change'";
+    for args in [
+        &["amend", "--reason", "B too", "--sign"][..],
+        &["approve", "--to", "review"],
+        &["review"],
+        &["save"],
+    ] {
+        let error = by(ADA, &[&["--json"], args].concat())
+            .fails_with(1)
+            .error_json();
+        let help = text(&error["error"]["help"]);
+        assert!(help.starts_with(back), "{args:?}: {error:#}");
+        assert!(!help.contains("amend"), "{args:?}: {error:#}");
+    }
+    assert_eq!(next_of(&s, false), back);
+    let status = s.loopx(&["status"]).says("your edit goes back to it").ok();
+    assert!(!status.contains("amend --reason"), "{status}");
+    s.loopx(&["plan", "--reason", "the plan has to change"])
+        .ok();
+    assert_eq!(ids(&s), ["A", "B"]);
+    let status = s.loopx(&["status", "--json"]).json();
+    assert_eq!(status["stage"], "plan", "{status:#}");
+    assert_eq!(next_of(&s, false), "git loopx approve --to build --sign");
+    by(ADA, &approve).ok();
+    by(BOB, &approve).ok();
+    by(ADA, &["build"]).ok();
+    assert_eq!(ids(&s), ["A", "B"]);
+}
+
+/// A person who may amend may go back to the plan with the edit all the same.
+#[test]
+fn z14_an_edited_list_goes_back_to_the_plan_that_one_person_approves() {
+    let s = building(&[one("A", &[])]);
+    s.write(FILE, list(&[one("A", &[]), one("B", &[])]));
+    s.loopx(&["plan", "--reason", "B too"]).ok();
+    assert_eq!(ids(&s), ["A", "B"]);
+    // Taken back, the list is the approved one again, in the file as well.
+    s.loopx(&["undo"]).ok();
+    assert_eq!(ids(&s), ["A"]);
+    assert!(!s.read(FILE).contains("\"B\""), "{}", s.read(FILE));
 }

@@ -247,9 +247,12 @@ impl Command {
         self.words.split(' ').any(|word| word == option)
     }
 
+    fn is_amendment(&self) -> bool {
+        self.verb == Verb::Amend && self.has("--reason")
+    }
+
     fn is_unsigned_amendment(&self) -> bool {
-        let has = |option| self.has(option);
-        self.verb == Verb::Amend && has("--reason") && !has("--sign")
+        self.is_amendment() && !self.has("--sign")
     }
 
     /// Tells whether a repository without a worktree refuses the command.
@@ -456,6 +459,30 @@ impl Hint {
         self
     }
 
+    /// Leads another way where the hint amends: policy lets no amendment through. A hint that has that way already, too,
+    /// has it once.
+    #[must_use]
+    pub fn without_amendments(mut self, way: &Hint) -> Self {
+        let Some(Part::Command(way)) = way.parts.first() else {
+            return self;
+        };
+        let is_amendment = |part: &Part| matches!(part, Part::Command(one) if one.is_amendment());
+        let is_way = |part: &Part| matches!(part, Part::Command(one) if one.words == way.words);
+        while let Some(at) = self.parts.iter().position(is_amendment) {
+            match self.parts.iter().skip(at).position(is_way) {
+                Some(behind) => drop(self.parts.drain(at..at + behind)),
+                None => {
+                    if let Some(Part::Command(command)) = self.parts.get_mut(at) {
+                        let session = command.session.take();
+                        *command = way.clone();
+                        command.session = session;
+                    }
+                }
+            }
+        }
+        self
+    }
+
     /// Commands of ours in the hint, in their order.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
         self.parts.iter().filter_map(|part| match part {
@@ -467,6 +494,11 @@ impl Hint {
     /// Tells whether the first command of the hint gives a person's word.
     pub fn is_persons_word(&self) -> bool {
         self.commands().next().is_some_and(Command::is_persons_word)
+    }
+
+    /// Tells whether a command of the hint amends.
+    pub fn has_amendment(&self) -> bool {
+        self.commands().any(Command::is_amendment)
     }
 
     /// Tells whether a command of the hint amends and does not sign the amendment.

@@ -10,7 +10,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Worktree};
 use loopx_rules::session::State;
-use loopx_rules::stage::Stage;
+use loopx_rules::stage::{Stage, Transition};
 
 /// The step that goes before every stage.
 pub(super) fn first(
@@ -71,7 +71,16 @@ pub(super) fn first(
         if is_amended && facts.require_person("an amendment").is_err() {
             return amend::by_person();
         }
-        match (failure.code, failure.help.as_ref().and_then(Hint::lead)) {
+        let lead = failure.help.as_ref().and_then(Hint::lead);
+        let verb = lead.as_ref().and_then(Hint::command).map(Command::verb);
+        if let (Some(Verb::Plan), Some(lead)) = (verb, &lead) {
+            let required = facts.policy.required(Transition::PlanToBuild);
+            return Advised::from(lead.clone()).advice(format!(
+                "{}; {required} people approve a plan here: your edit goes back to it, and they approve it anew",
+                failure.message
+            ));
+        }
+        match (failure.code, lead) {
             (Code::ArtifactLocked, Some(lead)) => Advised::from(lead).advice(format!(
                 "{}; your text is kept as a blob and named",
                 failure.message

@@ -2,7 +2,7 @@
 
 use super::{Outcome, Proposed, require, wrong_stage};
 use crate::flow::context::Context;
-use crate::flow::transaction::{Act, Done, Facts, Needs, act};
+use crate::flow::transaction::{Act, Done, Facts, Needs, act, act_after};
 use crate::flow::{delta, outline};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -40,36 +40,51 @@ pub(crate) fn plan(
             Failure::usage(Code::AngleInvalid, not_an_angle(odd)).help(command!("plan --show"))
         );
     }
-    act(ctx, Needs::Stage, |facts| {
-        let state = &facts.state;
-        let says = written.complexity.is_some() || !written.angles.is_empty();
-        if says && !(state.stage == Stage::Plan && outline::is_light(facts)) {
-            return Err(Failure::refused(
-                Code::StageNotInProfile,
-                "expected --complexity and --angle in stage plan, of a session with a list of tasks",
-            )
-            .help(gate::next_action(facts.view())));
+    // Whoever goes back takes the edits along that are open in the plan.
+    let is_return = reason.is_some();
+    act_after(
+        ctx,
+        Needs::Stage,
+        |state, copy| {
+            if let (true, Stage::Build, Some(copy)) = (is_return, state.stage, copy) {
+                copy.enter(Stage::Plan);
+            }
+            Ok(())
+        },
+        |facts| step(facts, reason.as_deref(), written),
+    )
+}
+
+/// Step of `plan` in the stage where the session is.
+fn step(facts: &Facts<'_>, reason: Option<&str>, written: &Written) -> Result<Act<Outcome>> {
+    let state = &facts.state;
+    let says = written.complexity.is_some() || !written.angles.is_empty();
+    if says && !(state.stage == Stage::Plan && outline::is_light(facts)) {
+        return Err(Failure::refused(
+            Code::StageNotInProfile,
+            "expected --complexity and --angle in stage plan, of a session with a list of tasks",
+        )
+        .help(gate::next_action(facts.view())));
+    }
+    match state.stage {
+        Stage::Clarify => {
+            require(facts, Transition::ClarifyToPlan)?;
+            Ok(enter_plan(facts, Transition::ClarifyToPlan).reason(reason.map(str::to_owned)))
         }
-        match state.stage {
-            Stage::Clarify => {
-                require(facts, Transition::ClarifyToPlan)?;
-                Ok(enter_plan(facts, Transition::ClarifyToPlan).reason(reason.clone()))
-            }
-            Stage::Review if state.armed(Transition::ReviewToPlan).is_some() => {
-                require(facts, Transition::ReviewToPlan)?;
-                Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.clone()))
-            }
-            Stage::Plan if facts.view().profile().asks(Artifact::TaskList) => {
-                propose_tasks(facts, written).map(|act| act.reason(reason.clone()))
-            }
-            Stage::Plan => {
-                let act = propose_slices(facts).map_or_else(|| next_draft(facts), Ok);
-                act.map(|act| act.reason(reason.clone()))
-            }
-            Stage::Build => replan(facts, reason.as_deref()),
-            _ => Err(wrong_stage(facts, "plan")),
+        Stage::Review if state.armed(Transition::ReviewToPlan).is_some() => {
+            require(facts, Transition::ReviewToPlan)?;
+            Ok(enter_plan(facts, Transition::ReviewToPlan).reason(reason.map(str::to_owned)))
         }
-    })
+        Stage::Plan if facts.view().profile().asks(Artifact::TaskList) => {
+            propose_tasks(facts, written).map(|act| act.reason(reason.map(str::to_owned)))
+        }
+        Stage::Plan => {
+            let act = propose_slices(facts).map_or_else(|| next_draft(facts), Ok);
+            act.map(|act| act.reason(reason.map(str::to_owned)))
+        }
+        Stage::Build => replan(facts, reason),
+        _ => Err(wrong_stage(facts, "plan")),
+    }
 }
 
 fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {

@@ -69,6 +69,8 @@ pub(crate) struct WorkCopy<'r> {
     inside: OnceCell<PathBuf>,
     /// Artifacts that a command of its own records, with what stood in their files.
     reserved: BTreeMap<Artifact, Oid>,
+    /// Stage that a command is about to move the session to.
+    destination: Option<Stage>,
 }
 
 /// An edited file, and the content that it was checked out from.
@@ -127,6 +129,7 @@ impl<'r> WorkCopy<'r> {
             bases,
             inside: OnceCell::new(),
             reserved: BTreeMap::new(),
+            destination: None,
         }))
     }
 
@@ -240,6 +243,12 @@ impl<'r> WorkCopy<'r> {
         let hash = self.repo.hash_blob(&edited.bytes)?;
         self.reserved.insert(artifact, hash);
         Ok(())
+    }
+
+    /// Takes in edits, too, of what is open only in the stage to which a command moves the session. What was removed here
+    /// is no edit of it.
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        self.destination = Some(stage);
     }
 
     /// Puts both sides of a conflict into a file, for a person to choose: an edit of what the branch has, from here on.
@@ -468,7 +477,10 @@ impl<'r> WorkCopy<'r> {
 
     /// The text of a changed artifact, if it may be saved.
     fn check(&self, artifact: Artifact, bytes: Vec<u8>, state: &State) -> Result<String> {
-        self.check_open(artifact, state)?;
+        let is_open_there = |stage| state.is_open_in(artifact, stage);
+        if !self.destination.is_some_and(is_open_there) {
+            self.check_open(artifact, state)?;
+        }
         let path = self.shown(artifact.path());
         let text = utf8(bytes, &path, command!("edit {artifact}"))?;
         let is_contested = self.bases.conflicts.contains(&artifact)

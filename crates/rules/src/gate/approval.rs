@@ -157,10 +157,15 @@ pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
 /// Turns the blocker of an approval into that of an amendment, which approves the plan's list: `amend` is its command.
 pub fn of_amendment(policy: &Policy, blocker: Blocker) -> Blocker {
     let help = match blocker.code {
-        Code::ApprovalUnsigned | Code::ApprovalSignatureInvalid | Code::ApprovalWithoutTouch => {
+        Code::ApprovalUnsigned | Code::ApprovalSignatureInvalid | Code::ApprovalWithoutTouch
+            if policy.lets_amend() =>
+        {
             command!("amend --reason WHY --sign")
         }
-        Code::ApprovalsMissing => policy.amend_command(),
+        Code::ApprovalUnsigned
+        | Code::ApprovalSignatureInvalid
+        | Code::ApprovalWithoutTouch
+        | Code::ApprovalsMissing => policy.amend_command(),
         Code::ApproverDenied | Code::ApproverWithoutRole | Code::ApproverNotIndependent => {
             hint!["ask somebody else to run: ", policy.amend_command()]
         }

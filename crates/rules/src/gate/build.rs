@@ -64,12 +64,15 @@ pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
 fn amended(view: View<'_>, planned: Option<&Oid>) -> Vec<Blocker> {
     let path = Artifact::TaskList.path();
     if !view.state.is_list_approved(planned) {
+        let note = if view.policy.lets_amend() {
+            "(approves it as it is; `undo` takes a change back)"
+        } else {
+            "(there it is approved as it is; `undo` takes a change back)"
+        };
         return vec![Blocker::new(
             Code::PlanApprovalStale,
             format!("changed since the plan was approved: {path}"),
-            view.policy
-                .amend_command()
-                .note("(approves it as it is; `undo` takes a change back)"),
+            view.policy.amend_command().note(note),
         )];
     }
     // Two lists that were approved can come together to none: a cycle that neither had.

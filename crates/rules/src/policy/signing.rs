@@ -96,12 +96,21 @@ impl Policy {
         }
     }
 
-    /// The command that amends the approved list as policy wants it: an amendment is an approval of the plan.
+    /// Tells whether one person may amend the approved list: an amendment is an approval of the plan.
+    pub fn lets_amend(&self) -> bool {
+        self.required(Transition::PlanToBuild) == 1
+    }
+
+    /// The command that changes the approved list as policy wants it: an amendment, or the way back to the plan where
+    /// one person cannot amend.
     pub fn amend_command(&self) -> Hint {
-        if self.asks_signature(Transition::PlanToBuild) {
-            command!("amend --reason WHY --sign")
-        } else {
-            command!("amend --reason WHY")
+        match (
+            self.lets_amend(),
+            self.asks_signature(Transition::PlanToBuild),
+        ) {
+            (true, false) => command!("amend --reason WHY"),
+            (true, true) => command!("amend --reason WHY --sign"),
+            (false, _) => Transition::BuildToPlan.command(),
         }
     }
 
