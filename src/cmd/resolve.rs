@@ -10,7 +10,7 @@ use crate::flow::task_files;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
-use loopx_base::id::{OpId, SessionId};
+use loopx_base::id::{OpId, Person, SessionId};
 use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use serde_json::json;
@@ -195,14 +195,25 @@ fn held(one: &Held, found: &Conflicts, ui: &mut Ui) {
             archive(other, ui);
         }
     }
-    if one.with.is_empty() {
-        let drop = command!("resolve --drop {}", one.operation.op).session(id);
-        ui.out(format!("    {drop}"));
-    } else {
-        let op = &one.operation.op;
-        let keep = command!("resolve --keep {op}").session(id);
-        ui.out(format!("    {keep}   or   --drop {op}"));
-    }
+    let op = &one.operation.op;
+    let keep = command!("resolve --keep {op}").session(id);
+    let drop = command!("resolve --drop {op}").session(id);
+    // To keep a record is to leave out what stands against it.
+    let against = one.with.iter().find_map(|one| found.kept.get(&one.op));
+    let signer = |who: &Person| {
+        format!(
+            "({} signed the other, and nobody else leaves it out)",
+            clean(&who.name)
+        )
+    };
+    let ways = match (one.with.is_empty(), against, found.kept.get(op)) {
+        (false, None, None) => format!("{keep}   or   --drop {op}"),
+        (false, None, Some(_)) => keep.to_string(),
+        (true, _, None) => drop.to_string(),
+        (false, Some(who), None) => format!("{drop}   {}", signer(who)),
+        (_, _, Some(who)) => format!("waits for {}, who signed it", clean(&who.name)),
+    };
+    ui.out(format!("    {ways}"));
 }
 
 /// An artifact that clones changed apart, and the ways to settle it.

@@ -15,7 +15,7 @@ use super::upstream;
 use super::verify::policy_at;
 use super::workcopy::{self, Peek, WorkCopy};
 use super::{
-    archive, coverage, effective_target, files, finish, lease, policy_moved, review, sign,
+    archive, coverage, effective_target, files, finish, lease, policy_moved, review, sign, undo,
 };
 use first::first;
 use landing::{leftover, unlanded, with_checks_read};
@@ -238,6 +238,7 @@ fn look_at(
         world: Some(&facts.world),
         moved: moved(ctx, snapshot, session, &facts)?,
         unpushed: unpushed(ctx, (snapshot, session), &facts)?,
+        kept: undo::kept_from(ctx, snapshot, session, &policy)?,
         sent_back: sent_back(snapshot, session)?,
         unfetched: unfetched(ctx, state)?,
         unlanded: unlanded(ctx, &facts, worktree.as_ref())?,

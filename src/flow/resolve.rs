@@ -99,6 +99,9 @@ pub(crate) struct Conflicts {
     pub artifacts: Vec<Contested>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ContestedFile>,
+    /// Records that only whoever signed them leaves out.
+    #[serde(skip)]
+    pub kept: BTreeMap<OpId, Person>,
 }
 
 impl Conflicts {
@@ -140,10 +143,13 @@ fn list(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Con
         operations: Vec::new(),
         artifacts: Vec::new(),
         files: Vec::new(),
+        kept: BTreeMap::new(),
     };
     if state.open_conflicts() == 0 {
         return Ok(found);
     }
+    let (policy, _) = ctx.policy_if_there(state)?;
+    found.kept = undo::kept_from(ctx, snapshot, session, &policy)?;
     let operations = snapshot.operations(session)?;
     let mut archives = BTreeMap::new();
     for op in &operations {

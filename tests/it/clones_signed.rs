@@ -299,3 +299,42 @@ fn a_refusal_and_an_approval_that_meet_let_nothing_through_until_they_are_settle
     assert!(said.stdout.contains("session_conflict"), "{said}");
     assert_eq!(said.code, Some(1), "{said}");
 }
+
+/// A signed refusal is left out by its own person alone, and that choice is offered to nobody else.
+#[test]
+fn z15_a_choice_between_records_is_offered_to_whom_it_is_not_refused() {
+    let (d, clone) = shared();
+    by(&d, BOB, &["review", "--verdict", "approve", "--sign"]).ok();
+    by(&d, BOB, &["approve", "--to", "done", "--sign"]).ok();
+    crate::support::keys::use_key(&d, crate::support::keys::key(RITA.2));
+    for setting in ["gpg.format", "user.signingKey"] {
+        let value = d.git(&["config", setting]).line();
+        d.git_in(&clone, &["config", setting, &value]).ok();
+    }
+    let call = d.call(crate::support::LOOPX).cwd(&clone);
+    let call = call.args(&["review", "--verdict", "request-changes", "--sign"]);
+    let call = call.args(&["--reason", "no"]);
+    let call = call.env("GIT_AUTHOR_NAME", RITA.0);
+    let call = call.env("GIT_AUTHOR_EMAIL", RITA.1);
+    let call = call.env("GIT_COMMITTER_NAME", RITA.0);
+    call.env("GIT_COMMITTER_EMAIL", RITA.1).run().ok();
+    sync(&d, &clone, 0);
+    sync(&d, d.path(), 3);
+    let choices = |said: &str| said.matches("resolve --").count();
+    let led = d.by((RITA.0, RITA.1), &["next"]).to_string();
+    assert_eq!(choices(&led), 2, "{led}");
+    let led = d.loopx(&["next"]).to_string();
+    assert_eq!(choices(&led), 1, "{led}");
+    assert!(
+        led.contains("Rita Reviewer signed one of two records"),
+        "{led}"
+    );
+    let listed = d.loopx(&["resolve"]).to_string();
+    let at = led.find("resolve --").expect("a choice");
+    let words = led[at..].split_whitespace().take(3);
+    let words: Vec<&str> = words.map(|word| word.trim_end_matches(';')).collect();
+    assert!(listed.contains(&words.join(" ")), "{listed}");
+    assert!(!listed.contains("--drop"), "{listed}");
+    d.loopx(&[&["-s", ID], words.as_slice()].concat()).ok();
+    assert_eq!(choices(&d.loopx(&["next"]).to_string()), 0);
+}

@@ -4,12 +4,14 @@ use super::super::context::Context;
 use super::is_by;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_base::id::Person;
+use loopx_base::id::{OpId, Person};
 use loopx_rules::agent_identity as agent;
 use loopx_rules::op::{Body, Event, Operation};
+use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::Transition;
 use loopx_store::{Session, Snapshot};
+use std::collections::BTreeMap;
 
 /// Refuses to an agent what undoes or brings back what only a person may say.
 pub(super) fn require_person(
@@ -31,6 +33,48 @@ pub(super) fn require_person(
     agent::require_person(&policy, agent.as_deref(), what)
 }
 
+/// The verdicts that ask for changes, amendments and reopenings among some records, that somebody else signed.
+fn refusals_of_others<'o>(
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    operations: &[&'o Operation],
+    me: &Person,
+) -> Result<Vec<&'o Operation>> {
+    let all = operations.iter().copied();
+    let mut refusals: Vec<&Operation> = all.filter(|op| refuses(op) && !is_by(op, me)).collect();
+    if !refusals.is_empty() {
+        let signed = snapshot.signatures(session)?;
+        refusals.retain(|op| signed.contains_key(&op.file_name()));
+    }
+    Ok(refusals)
+}
+
+/// The records of conflicts that whoever asks may not leave out, each with the person who signed it.
+pub(crate) fn kept_from(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    policy: &Policy,
+) -> Result<BTreeMap<OpId, Person>> {
+    let conflicts = &session.state.conflicts;
+    if conflicts.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let me = ctx.reader().map(|reader| &reader.author);
+    let Some(me) = me.filter(|me| !policy.may_take_back(std::slice::from_ref(*me))) else {
+        return Ok(BTreeMap::new());
+    };
+    let operations = snapshot.operations(session)?;
+    let is_meant = |op: &&Operation| {
+        let mut all = conflicts.iter();
+        all.any(|one| one.op == op.op || one.with.contains(&op.op))
+    };
+    let meant: Vec<&Operation> = operations.iter().filter(is_meant).collect();
+    let kept = refusals_of_others(snapshot, session, &meant, me)?;
+    let kept = kept.into_iter().map(|op| (op.op.clone(), op.by.clone()));
+    Ok(kept.collect())
+}
+
 /// Refuses to take back a verdict that asks for changes, or an amendment, where somebody else signed it: it would
 /// hold the session all the same.
 pub(crate) fn require_own_refusals(
@@ -40,22 +84,14 @@ pub(crate) fn require_own_refusals(
     operations: &[&Operation],
     me: &Person,
 ) -> Result<()> {
-    let refusals = operations.iter().filter(|op| refuses(op) && !is_by(op, me));
-    let refusals: Vec<&&Operation> = refusals.collect();
-    if refusals.is_empty()
-        || ctx
-            .policy(&session.state)?
-            .may_take_back(std::slice::from_ref(me))
-    {
-        return Ok(());
-    }
-    let signed = snapshot.signatures(session)?;
-    let Some(one) = refusals
-        .into_iter()
-        .find(|op| signed.contains_key(&op.file_name()))
-    else {
+    let refusals = refusals_of_others(snapshot, session, operations, me)?;
+    let Some(one) = refusals.first() else {
         return Ok(());
     };
+    let policy = ctx.policy(&session.state)?;
+    if policy.may_take_back(std::slice::from_ref(me)) {
+        return Ok(());
+    }
     Err(Failure::refused(
         Code::WordTakenBack,
         format!(

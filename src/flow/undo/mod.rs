@@ -5,7 +5,7 @@ mod kept;
 mod meant;
 mod telling;
 
-pub(crate) use kept::require_own_refusals;
+pub(crate) use kept::{kept_from, require_own_refusals};
 
 use super::context::Context;
 use super::journal::Step;

@@ -109,3 +109,27 @@ fn g12_a_signed_approval_is_not_brought_back_by_others() {
     assert_eq!(d.stage(), "done");
     assert_eq!(errors(&d, &["main..HEAD"]), [""; 0]);
 }
+
+/// A word that somebody else has to say anew is no command: it is waited for.
+#[test]
+fn z15_a_signed_refusal_that_was_taken_back_is_waited_for_by_all_others() {
+    let d = reviewing(SIGNED);
+    by(&d, BOB, &REFUSAL).ok();
+    claiming(&d, BOB, &["undo"]);
+    by(&d, RITA, APPROVAL).ok();
+    let next = |d: &Drive, who: Signer| d.by((who.0, who.1), &["next"]);
+    for who in [RITA, ADA] {
+        let waits = next(&d, who).fails_with(6).says("waits for Bob Builder");
+        waits.says("`review request-changes` was taken back");
+    }
+    let again = "git loopx review --verdict approve --sign";
+    assert_eq!(next(&d, BOB).line(), again);
+    // A role that policy names stands in.
+    let policy = "[approve]\nroles = { lead = [\"*<ada@example.org>\"] }\ntake_back = [\"lead\"]\n";
+    let d = reviewing(&format!("{policy}{SIGNED}"));
+    by(&d, BOB, &REFUSAL).ok();
+    by(&d, ADA, &["undo", "--of", "bob", "--reason", "Bob left"]).ok();
+    by(&d, RITA, APPROVAL).ok();
+    next(&d, RITA).fails_with(6).says("waits for Bob Builder");
+    assert_eq!(next(&d, ADA).line(), again);
+}

@@ -43,6 +43,11 @@ impl Taken {
         self.holds && !self.is_approval
     }
 
+    /// Tells whether somebody may say the word anew.
+    pub fn is_for(&self, policy: &Policy, credentials: &Credentials, who: &Person) -> bool {
+        may(policy, credentials, &self.by, who)
+    }
+
     /// Blocker of a gate for the word.
     pub fn blocker(&self) -> Blocker {
         let what = if self.back {
@@ -87,10 +92,11 @@ pub fn taken(ops: &[Operation], policy: &Policy, credentials: &Credentials) -> V
             Said::of(one).is_some_and(|said| said.replaces(&word))
                 && !out.contains(&one.op)
                 && is_signed(one)
-                && may(policy, credentials, op, one)
+                && may(policy, credentials, &op.by, &one.by)
         });
         // Whoever may give another word may also sign that the old one is none, or is one again.
-        let is_replaced = is_replaced || is_signed(told) && may(policy, credentials, op, told);
+        let is_replaced =
+            is_replaced || is_signed(told) && may(policy, credentials, &op.by, &told.by);
         found.push(Taken {
             op: op.op.clone(),
             seq: op.seq,
@@ -206,8 +212,8 @@ fn brought_back<'o>(
     later[at + 1..].iter().copied().find(brings)
 }
 
-fn may(policy: &Policy, credentials: &Credentials, word: &Operation, by: &Operation) -> bool {
-    is_same(credentials, &word.by, &by.by) || policy.may_take_back(&credentials.names(&by.by))
+fn may(policy: &Policy, credentials: &Credentials, signer: &Person, by: &Person) -> bool {
+    is_same(credentials, signer, by) || policy.may_take_back(&credentials.names(by))
 }
 
 fn is_same(credentials: &Credentials, one: &Person, other: &Person) -> bool {

@@ -9,9 +9,10 @@ use crate::task::node::TaskId;
 use crate::task::world::World;
 use loopx_base::failure::Blocker;
 use loopx_base::hint::{Hint, command, hint};
-use loopx_base::id::{Oid, Person};
+use loopx_base::id::{Oid, OpId, Person};
 use loopx_base::{counted, shell_word};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The distance of the branch of the sessions from what was last seen of a remote's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -90,6 +91,8 @@ pub struct Here<'a> {
     pub unfetched: Option<Unfetched>,
     /// The target that has not got what was archived.
     pub unlanded: Option<Unlanded>,
+    /// Records made apart that whoever asks may not leave out, each with the person who signed it.
+    pub kept: BTreeMap<OpId, Person>,
     /// Reviewer who gave the last verdict, where it asked for changes.
     pub sent_back: Option<Person>,
     /// The archive of a session that was settled as abandoned, and the branch that still has it.

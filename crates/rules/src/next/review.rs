@@ -67,6 +67,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
             })
         }
         Code::ReviewerNotIndependent => Some(waits_for_reviewer()),
+        Code::WordTakenBack => Some(said_anew(view, here, first)),
         Code::FindingOpen if first.help.to_string().contains("wontfix") => {
             Some(send_back(view, here, "build", &first.message))
         }
@@ -92,6 +93,23 @@ pub(super) fn fetch(view: View<'_>, unfetched: &Unfetched, what: &str) -> Advise
         let else_ = format!("  (where that brings nothing, its builder has to push {branch})");
         hint![told, fetch, else_]
     })
+}
+
+/// The signed word that stands in for one that somebody took back: of its person, or of a role of policy.
+fn said_anew(view: View<'_>, here: &Here<'_>, held: &Blocker) -> Advised {
+    let mut taken = view.credentials.taken.iter();
+    let word = taken.find(|one| one.holds_gate() && one.blocker().message == held.message);
+    let (Some(word), Some(who)) = (word, here.who) else {
+        return leading(view, held);
+    };
+    let what = format!("a signed word, for `{}` was taken back", word.word);
+    if !word.is_for(view.policy, view.credentials, who) {
+        return Advised::waits(word.by.name.clone(), what).advice(held.message.clone());
+    }
+    match person(view, here) {
+        Some(person) => Advised::waits(person, what),
+        None => leading(view, held).advice(held.message.clone()),
+    }
 }
 
 fn waits_for_reviewer() -> Advised {
