@@ -213,3 +213,26 @@ fn e01_a_pair_of_which_one_is_refused_alone_is_not_called_clean() {
         "{said}"
     );
 }
+
+/// A finding whose way out is a text stands in a file, and the file is what has to be written.
+#[test]
+fn z9_a_delta_that_does_not_fit_the_specs_is_edited_next() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &adding("Signing in"));
+    assert_eq!(
+        s.loopx(&["next"]).line(),
+        "git loopx edit change/spec-delta.md"
+    );
+    let status = s.loopx(&["status"]).ok();
+    let rows = status
+        .lines()
+        .filter(|row| row.contains("change/spec-delta.md  "));
+    let row: Vec<&str> = rows.collect();
+    assert!(
+        row.len() == 1 && row[0].contains("`Signing in` already"),
+        "{status}"
+    );
+    s.edit("one", "change/spec-delta.md", &adding("Apples"));
+    let next = s.loopx(&["next"]).line();
+    assert!(!next.contains("spec-delta"), "{next}");
+}

@@ -12,6 +12,7 @@ use loopx_base::hint::{Verb, command};
 use loopx_base::{counted, first_words};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::{Proof, Uncommitted, named};
+use loopx_rules::next::mended_in;
 use loopx_rules::op::CodeVerdict;
 use loopx_rules::session::Ending;
 use loopx_rules::stage::Stage;
@@ -134,7 +135,9 @@ fn file_of(blocker: &Blocker) -> Option<Artifact> {
     if blocker.code == Code::TaskListEmpty {
         return Some(Artifact::TaskList);
     }
-    let lead = blocker.help.lead()?;
+    let Some(lead) = blocker.help.lead() else {
+        return mended_in(blocker);
+    };
     let command = lead
         .command()
         .filter(|command| matches!(command.verb(), Verb::Edit | Verb::Put | Verb::Checkout))?;

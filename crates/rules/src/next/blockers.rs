@@ -97,9 +97,23 @@ fn is_of(lead: &Hint, verb: Verb) -> bool {
     lead.command().is_some_and(|lead| lead.verb() == verb)
 }
 
+/// The file of a session that a finding stands in, where the way out of the finding is a text and no command.
+pub fn mended_in(blocker: &Blocker) -> Option<Artifact> {
+    let is_finding = matches!(blocker.code, Code::Finding(_));
+    if !is_finding || blocker.help.commands().next().is_some() {
+        return None;
+    }
+    let (path, _) = blocker.message.split_once(':')?;
+    Artifact::at(path)
+}
+
 /// The step that leads on from one blocker, without a place that somebody would have to fill.
 pub(super) fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
     let Some(lead) = blocker.help.lead() else {
+        if let Some(file) = mended_in(blocker) {
+            let told = hint![format!("{}: ", blocker.message), &blocker.help];
+            return Advised::from(command!("edit {file}")).advice(told);
+        }
         return Advised::write(hint![format!("{}: ", blocker.message), &blocker.help]);
     };
     // Nobody has a reason ready for a word that lets work pass.

@@ -18,6 +18,7 @@ mod worktree;
 
 pub use advised::{Advised, Next, Waits};
 pub use begin::{Around, Ground, Meant, Wanted, begin, meant, title, unsigned};
+pub use blockers::mended_in;
 pub use completion::{Completion, Of, completion};
 pub use here::{
     Behind, Distance, Here, Moved, Standpoint, Unfetched, Unfit, Unheld, Unlanded, Unpushed,
