@@ -304,12 +304,14 @@ fn nodes_with(facts: &Facts<'_>, field: &str) -> Vec<Node> {
     }
 }
 
-/// Lists the outputs of tasks that are not there, of tasks that somebody has or that ran.
+/// Lists the outputs of tasks that are not there, of tasks that somebody has or that ran, and of gates that are open.
 fn missing_outputs(ctx: &Context, facts: &Facts<'_>) -> Result<Vec<(TaskId, Vec<String>)>> {
     let mut found = Vec::new();
     for node in nodes_with(facts, "\"outputs\"") {
         let state = &facts.state;
-        let is_had = state.task_status(&node.id) == Status::Claimed;
+        let status = state.task_status(&node.id);
+        let is_open = node.gate.is_some() && status == Status::Pending;
+        let is_had = status == Status::Claimed || is_open;
         let mut runs = state.evidence.iter();
         let is_asked =
             is_had || runs.any(|run| run.value.task.as_deref() == Some(node.id.as_str()));

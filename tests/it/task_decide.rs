@@ -1042,3 +1042,29 @@ fn the_chain_leaves_out_what_the_scope_gate_finds_too_large() {
         assert_eq!(take(&s), next, "{outcome}");
     }
 }
+
+/// The file of a decision comes before the decision, which is refused without it.
+#[test]
+fn z11_a_decision_says_first_which_file_it_leaves() {
+    let rubric = json!({ "dimensions": [{ "name": "code", "weight": 1 }] });
+    let mut gate = decision(
+        "GATE",
+        &[],
+        json!({ "rubric": rubric, "repair": [mend("mend", &[])] }),
+    );
+    gate["outputs"] = json!(["tasks/GATE/discussion.md"]);
+    let s = building(&[gate, task("B", &["GATE"], Some(&["true"]))]);
+    let file = ".loopx/demo/tasks/GATE/discussion.md";
+    let write = format!("write {file}, which GATE leaves, then: git loopx task decide GATE");
+    s.loopx(&["next"]).says(&write).fails_with(6);
+    s.loopx(&["status"]).says(&write).ok();
+    let args = ["task", "decide", "GATE", "--scores", "code=80"];
+    s.loopx(&args).says("discussion.md").fails_with(1);
+    s.write(file, "It was said.\n");
+    let led = s
+        .loopx(&["next"])
+        .says("decide GATE: git loopx task decide GATE");
+    assert!(!led.fails_with(6).to_string().contains("leaves"));
+    s.loopx(&args).ok();
+    assert_eq!(statuses(&s)["GATE"], "completed");
+}

@@ -11,7 +11,7 @@ use crate::stage::Stage;
 use crate::task::decide::{Standing, standing};
 use crate::task::event::Claim;
 use crate::task::graph::{Graph, Now, Wait};
-use crate::task::node::{Node, NodeKind, Verification};
+use crate::task::node::{Node, NodeKind, TaskId, Verification};
 use crate::task::outputs;
 use crate::task::plan;
 use crate::task::status::{Status, TaskFacts};
@@ -347,7 +347,9 @@ pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
 /// A gate that is to be decided.
 fn judge(view: View<'_>, here: &Here<'_>, node: &Node, status: Status) -> Advised {
     let lead = gate::lead_of(node, status, view.state);
-    let decide = || Advised::write(hint![format!("decide {}: ", node.id), lead]);
+    let first = to_be_written(view, here, &node.id);
+    let told = first.unwrap_or_else(|| format!("decide {}: ", node.id));
+    let decide = || Advised::write(hint![told, lead]);
     match standing(node, view.state) {
         Some(Standing::Escalated(_)) => {
             by_person(view, here, format!("a word on {}", node.id), decide)
@@ -401,17 +403,22 @@ fn opened(state: &State, path: &str) -> String {
     }
 }
 
+/// Advice to write the files first that a task leaves, where some are missing.
+fn to_be_written(view: View<'_>, here: &Here<'_>, id: &TaskId) -> Option<String> {
+    let paths = here.missing_of(id.as_str())?.iter();
+    let shown = paths.map(|path| {
+        let path = opened(view.state, path);
+        let here = here.worktree.as_ref();
+        here.map_or_else(|| path.clone(), |worktree| worktree.shown(&path))
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    Some(format!("write {shown}, which {id} leaves, then: "))
+}
+
 /// The task that is taken here.
 fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
     let id = &node.id;
-    if let Some(paths) = here.missing_of(id.as_str()) {
-        let shown = paths.iter().map(|path| {
-            let path = opened(view.state, path);
-            let here = here.worktree.as_ref();
-            here.map_or_else(|| path.clone(), |worktree| worktree.shown(&path))
-        });
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        let told = format!("write {shown}, which {id} leaves, then: ");
+    if let Some(told) = to_be_written(view, here, id) {
         return Advised::write(hint![told, command!("task done {id}")]);
     }
     let Some(Verification::Cmd(_)) = &node.verification else {
