@@ -3,7 +3,7 @@
 use crate::support::Sandbox;
 use crate::support::changes::adding;
 use crate::support::keys::{ADA, key, listed, use_key};
-use crate::support::landing::{lands, merge, offer, refused, serve};
+use crate::support::landing::{ci, lands, merge, offer, refused, serve};
 
 const APPLES: &str = "demo/Apples/Asked";
 
@@ -297,5 +297,45 @@ fn a_waiver_is_signed_where_policy_asks_for_signatures_and_lands_no_other_way() 
         refused(&s, &merged, "review_stale");
         // Without the archive it is what was reviewed, and that is signed.
         lands(&s, &merge(&s, "main", "one~1", "Merge pull request #1"));
+    }
+}
+
+/// The signature is all that these commits lack, so the signature is what the refusal names.
+#[test]
+fn z10_a_commit_that_lacks_only_its_signature_is_refused_for_that_and_a_promotion_is_signed() {
+    let policy = "[gates]\nprotected = [\"main\"]\n[review]\nsigned = true\n";
+    // Whoever commits here has Ada's key, too.
+    let signers = listed(&format!("{},carl@example.org", ADA.1), "", ADA.2);
+    let s = Sandbox::with_spec();
+    s.commit_file("loopx.toml", policy, "Say the policy").ok();
+    s.commit_file("loopx.signers", &signers, "Say the keys")
+        .ok();
+    use_key(&s, key("ada"));
+    let set = |name: &str, value: &str| s.git(&["config", name, value]).ok();
+    set("loopx.sign", "true");
+    serve(&s);
+    s.plan("one", &adding("Apples"));
+    s.finish("one");
+    s.document(0, &["archive"]);
+    offer(&s, &["one"]);
+    lands(&s, &merge(&s, "main", "one", "Merge pull request #1"));
+    s.git(&["switch", "--quiet", "-C", "main"]).ok();
+    set("loopx.sign", "false");
+    let promote = ["adr", "promote", "one", "--onto", "main"];
+    set("loopx.sign", "true");
+    s.loopx(&promote).ok();
+    s.git(&["cat-file", "commit", "main"]).says("gpgsig").ok();
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    set("loopx.sign", "false");
+    let undo = ["archive", "--undo", "one", "--onto", "main"];
+    for args in [promote, undo] {
+        s.loopx(&args).ok();
+        refused(&s, "main", "opening_unsigned");
+        ci(&s, "main", "other")
+            .says("expected git's signature by a key of the signers")
+            .says("git commit --amend --no-edit -S");
+        let amend = ["commit", "--quiet", "--no-verify", "--amend", "--no-edit"];
+        s.git(&[&amend[..], &["-S"]].concat()).ok();
+        lands(&s, "main");
     }
 }

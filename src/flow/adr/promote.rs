@@ -368,6 +368,14 @@ fn folder_at(ctx: &Context, tree: Option<&Oid>, target: &str) -> Result<Folder> 
     Ok((folder, records, there))
 }
 
+/// Tells whether the commit of a record is signed: a decision is a word, and so is each commit that git signs with an
+/// SSH key.
+fn is_signed(ctx: &Context) -> bool {
+    let by_git = || ctx.repo.config_bool("commit.gpgsign").unwrap_or(false);
+    let is_ssh = || ctx.repo.config("gpg.format").as_deref() == Some("ssh");
+    ctx.signs() || by_git() && is_ssh()
+}
+
 /// Tries once to put the record on the target branch. `None`: the branch moved, decide again.
 fn land(
     scope: &Scope<'_>,
@@ -407,7 +415,11 @@ fn land(
     let head_tree = head.commit.as_ref().map(tree_of).transpose()?;
     let parents: Vec<Oid> = tip.iter().cloned().collect();
     let said = message(&new, candidate);
-    let commit = repo.write_commit(&tree, &parents, &said, scope.identity)?;
+    let commit = if is_signed(ctx) {
+        repo.write_signed_commit(&tree, &parents, &said, scope.identity)?
+    } else {
+        repo.write_commit(&tree, &parents, &said, scope.identity)?
+    };
     let mut follows = vec![Step::Follow {
         changes: touched.clone(),
     }];

@@ -12,7 +12,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
 use loopx_git::Repo;
 use loopx_rules::account::{
-    Account, Candidate, Entry, Landing, PathWhy, PutDown, Reviewed, Rules, Why, account,
+    Account, Candidate, Entry, Landing, Made, PathWhy, PutDown, Reviewed, Rules, Step, Why, account,
 };
 use loopx_rules::commit_policy::some;
 use loopx_rules::next;
@@ -30,6 +30,8 @@ pub(super) struct Judged {
     /// Commits that the target had.
     pub(super) without: Vec<Oid>,
     states: BTreeMap<SessionId, Rc<State>>,
+    /// Commits of commands that lack only a signature.
+    unsigned: BTreeMap<Oid, Made>,
 }
 
 impl Judged {
@@ -89,7 +91,13 @@ pub(super) fn judge(
             judged(&states)?
         }
     };
+    let mut unsigned = BTreeMap::new();
+    for entry in account.entries.iter().filter(|one| one.verdict.is_err()) {
+        let made = facts.unsigned(&entry.commit)?;
+        unsigned.extend(made.map(|made| (entry.commit.clone(), made)));
+    }
     Ok(Some(Judged {
+        unsigned,
         target,
         account,
         without: landing.old.into_iter().chain(landing.tip).collect(),
@@ -174,6 +182,10 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
     // The newest commit stands for a reason.
     for entry in judged.account.entries.iter().rev() {
         let Err(why) = &entry.verdict else { continue };
+        if let Some(made) = judged.unsigned.get(&entry.commit) {
+            found.push(unsigned(repo, judged, entry, *made)?);
+            continue;
+        }
         let paths = held(entry, why);
         let code = code(why, entry);
         let about = |known: &&mut Finding| {
@@ -220,6 +232,32 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
         }
     }
     Ok(found)
+}
+
+/// Finding on the commit of a command that is a word of its own, and lacks only its signature.
+fn unsigned(repo: &Repo, judged: &Judged, entry: &Entry, made: Made) -> Result<Finding> {
+    let info = repo.commit_info(&entry.commit)?;
+    let newest = judged.account.entries.last();
+    let is_newest = newest.is_some_and(|last| last.commit == entry.commit);
+    let sign = match info.parents.first() {
+        Some(parent) if !is_newest => Hint::git(format!(
+            "rebase --gpg-sign --force-rebase {}",
+            parent.short()
+        )),
+        _ => Hint::git("commit --amend --no-edit -S"),
+    };
+    Ok(Finding {
+        code: Code::OpeningUnsigned,
+        severity: Severity::Error,
+        commit: entry.commit.clone(),
+        subject: info.subject().to_owned(),
+        message: format!(
+            "expected git's signature by a key of the signers on {}, found none that counts",
+            Step::Made(made)
+        ),
+        help: sign.note("(with gpg.format ssh and a key of the file of signers)"),
+        paths: entry.paths.iter().map(|line| line.path.clone()).collect(),
+    })
 }
 
 /// Session done last of those whose reviewed commits are not here: what nobody accounts for may be its result.

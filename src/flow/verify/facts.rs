@@ -133,6 +133,16 @@ impl Facts<'_, '_> {
     }
 }
 
+impl Facts<'_, '_> {
+    /// Kind of the command that made a commit, where the commit lacks only the signature that policy asks for.
+    pub(super) fn unsigned(&self, commit: &Oid) -> Result<Option<Made>> {
+        if !self.policy.asks_signatures() || self.made(commit)?.is_some() {
+            return Ok(None);
+        }
+        results::made(self.ctx, self.sessions, self.policy, commit)
+    }
+}
+
 /// The unit of a file that a driver of ours merges.
 enum By {
     Requirement,
