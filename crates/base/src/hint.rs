@@ -501,11 +501,6 @@ impl Hint {
         self.commands().any(Command::is_amendment)
     }
 
-    /// Tells whether a command of the hint amends and does not sign the amendment.
-    pub fn has_unsigned_amendment(&self) -> bool {
-        self.commands().any(Command::is_unsigned_amendment)
-    }
-
     /// Names the session of the command, wherever it is typed.
     #[must_use]
     pub fn session(mut self, id: impl fmt::Display) -> Self {
