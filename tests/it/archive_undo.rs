@@ -235,6 +235,19 @@ fn q3_an_archive_that_was_rebased_is_taken_back() {
 }
 
 #[test]
+fn r50_11_a_commit_that_copies_the_words_of_a_rebased_archive_is_none() {
+    let s = Sandbox::once("rebased", rebased);
+    let words = s.git(&["log", "-1", "--format=%B"]).ok();
+    let spec = s.read("specs/demo/spec.md");
+    let spec = spec.replace("## Purpose\n", "## Purpose\nMore of it. ");
+    s.commit_file("specs/demo/spec.md", &spec, &words).ok();
+    s.document(0, &["archive", "--undo", "one", "--reason", "too early"]);
+    let after = s.git(&["show", "one:specs/demo/spec.md"]).ok();
+    assert!(after.contains("More of it."), "{after}");
+    assert!(!after.contains("ask for a key"), "{after}");
+}
+
+#[test]
 fn q3_a_session_whose_archive_was_rebased_is_opened_again() {
     for is_pruned in [false, true] {
         let s = Sandbox::once("rebased", rebased);

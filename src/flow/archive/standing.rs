@@ -64,20 +64,24 @@ fn within(
         None => None,
     };
     let hidden: Vec<Oid> = base.into_iter().collect();
+    let mut found = None;
     for commit in repo.range(tip, &hidden, limit)? {
         let commit = repo.commit_info(&commit)?;
         if !is_archive_of(&commit, id) {
             continue;
         }
-        let is_same = match &known {
-            Some(known) => changed(repo, known)? == changed(repo, &commit)?,
-            None => true,
-        };
-        if is_same {
+        let Some(known) = &known else {
             return Ok(Some(commit));
+        };
+        // Anybody can copy trailers: a rebase keeps the author and the author's time, too, and what stands lowest is no
+        // copy of a commit below it.
+        let is_same = (&known.author, &known.authored) == (&commit.author, &commit.authored)
+            && changed(repo, known)? == changed(repo, &commit)?;
+        if is_same {
+            found = Some(commit);
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// The archive of a session on the branch that is aimed at; nothing where the branch does not have it.
