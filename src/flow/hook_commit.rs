@@ -48,12 +48,14 @@ enum Found {
 
 /// pre-commit: refuses early, before anybody writes a message. Reads only.
 pub(crate) fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Outcome> {
-    if tip.is_some()
-        && let Some(left) = left_behind(ctx)?
-    {
+    let Some(tip) = tip else {
+        return Ok(Outcome::Passed(Vec::new()));
+    };
+    let head = ctx.repo.head()?;
+    if let Some(left) = left_behind(ctx, &head) {
         return Ok(Outcome::Refused(left));
     }
-    match find(ctx, store, tip)? {
+    match find(ctx, store, tip, head)? {
         // commit-msg comes next and says it once.
         Found::NotOurs | Found::Renamed(_) => Ok(Outcome::Passed(Vec::new())),
         Found::LoopxBranch => Ok(Outcome::Refused(on_loopx_branch(store))),
@@ -92,7 +94,10 @@ fn judged(
     tip: Option<Oid>,
     args: &[OsString],
 ) -> Result<Outcome> {
-    let making = match find(ctx, store, tip)? {
+    let Some(tip) = tip else {
+        return Ok(Outcome::Passed(Vec::new()));
+    };
+    let making = match find(ctx, store, tip, ctx.repo.head()?)? {
         Found::NotOurs => return Ok(Outcome::Passed(Vec::new())),
         Found::Renamed(warning) => return Ok(Outcome::Passed(vec![warning])),
         Found::LoopxBranch => return Ok(Outcome::Refused(on_loopx_branch(store))),
@@ -107,13 +112,9 @@ fn judged(
     Ok(outcome)
 }
 
-/// `tip` is the commit of the branch of sessions, where there is one.
-fn find(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Found> {
+/// `tip` is the commit of the branch of sessions.
+fn find(ctx: &Context, store: &Store<'_>, tip: Oid, head: Head) -> Result<Found> {
     let repo = &ctx.repo;
-    let Some(tip) = tip else {
-        return Ok(Found::NotOurs);
-    };
-    let head = repo.head()?;
     let Some(branch) = &head.branch else {
         return Ok(Found::NotOurs);
     };
@@ -178,17 +179,12 @@ fn renamed(ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Optio
 }
 
 /// The refusal where a killed command left index and files of before, or of a way back: the commit would have them.
-fn left_behind(ctx: &Context) -> Result<Option<Failure>> {
-    let left = match under_way::unfinished(&ctx.repo) {
-        Some(left) => Some(left),
-        None => {
-            let head = ctx.repo.head()?;
-            let there = head.branch.zip(head.commit);
-            there.and_then(|(branch, commit)| journal::not_followed(&ctx.repo, &branch, &commit))
-        }
-    };
-    Ok(left
-        .map(|left| Failure::refused(Code::LandingUnfinished, left).help(command!("doctor --fix"))))
+fn left_behind(ctx: &Context, head: &Head) -> Option<Failure> {
+    let left = under_way::unfinished(&ctx.repo).or_else(|| {
+        let (branch, commit) = head.branch.as_ref().zip(head.commit.as_ref())?;
+        journal::not_followed(&ctx.repo, branch, commit)
+    })?;
+    Some(Failure::refused(Code::LandingUnfinished, left).help(command!("doctor --fix")))
 }
 
 fn judge(ctx: &Context, making: &Making, policy: &Policy) -> Result<Outcome> {

@@ -71,9 +71,8 @@ impl Entry {
 
     /// The entry with the name that its branch has here by now: a branch may be renamed after a kill.
     fn named_now(mut self, repo: &Repo) -> Self {
-        let is_gone = repo.find_ref(&self.name).is_ok_and(|tip| tip.is_none());
-        let here = repo.head().ok().and_then(|head| head.branch);
-        if let Some(here) = here.filter(|_| is_gone)
+        if repo.find_ref(&self.name).is_ok_and(|tip| tip.is_none())
+            && let Some(here) = repo.head().ok().and_then(|head| head.branch)
             && repo
                 .former_names(&here)
                 .iter()
