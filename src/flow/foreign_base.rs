@@ -127,7 +127,7 @@ fn was_there(
         }
     }
     // Whoever amends and rebases has the text by another commit.
-    let found = Run::git(["--git-dir"])
+    let found = Run::git(["--literal-pathspecs", "--git-dir"])
         .args([repo.git_dir()])
         .args(["log", "-1", "--format=%H", "--full-history", "-m"])
         .args([&format!("--find-object={blob}"), head.as_str(), "--", path])

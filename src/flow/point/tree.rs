@@ -242,11 +242,14 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
     drop(git(&["update-index", "-q", "--refresh"])?);
     let copy = copy_index(ctx)?;
     let files = look_at(ctx, top, (from, to))?;
-    let _under_way = UnderWay::begin(&ctx.repo, name, before.clone(), (from, to))?;
+    let under_way = UnderWay::begin(&ctx.repo, name, before.clone(), (from, to))?;
     let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
     if !read.ended.success() {
         let left = put_back(top, files, (from, to))?;
         drop(git(&["update-index", "-q", "--refresh"])?);
+        if left.is_empty() {
+            under_way.end();
+        }
         return Err(refused(ctx, name, &read, &left));
     }
     reach("way-back-staged");
@@ -256,6 +259,7 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
     let head = present(ctx, top)?;
     // Git may have been ended behind its commit.
     if made.ended.success() || is_way_back(ctx, (before.as_ref(), head.as_ref()), to)? {
+        under_way.end();
         return Ok(head);
     }
     for words in [
@@ -263,6 +267,7 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
         &["read-tree", "--reset", "-u", from.as_str()],
     ] {
         if git(words)?.ended.success() {
+            under_way.end();
             return Err(refused(ctx, name, &made, &[]));
         }
     }
@@ -270,6 +275,9 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
         Some(Err(_)) => files.into_iter().map(|file| file.path).collect(),
         _ => put_back(top, files, (from, to))?,
     };
+    if left.is_empty() {
+        under_way.end();
+    }
     Err(refused(ctx, name, &made, &left))
 }
 

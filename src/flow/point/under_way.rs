@@ -30,7 +30,7 @@ struct Note {
     to: Oid,
 }
 
-/// A way back of this process. Its note goes with it.
+/// A way back of this process, with its note.
 pub(super) struct UnderWay {
     path: PathBuf,
     _held: File,
@@ -53,7 +53,7 @@ impl UnderWay {
         };
         let failed = |error: std::io::Error| loopx_git::unwritable(&path, &error);
         let folder = path.parent().unwrap_or(&path);
-        fs::create_dir_all(folder).map_err(failed)?;
+        repo.make_folder(folder).map_err(failed)?;
         // Locked before it has its name, so that nobody takes it for a note that is left.
         let mut made = tempfile::Builder::new()
             .prefix(loopx_git::TEMPORARY)
@@ -67,11 +67,10 @@ impl UnderWay {
         repo.share(&path);
         Ok(UnderWay { path, _held: held })
     }
-}
 
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        // A note that stays says nothing wrong: the commit stands, or nothing is staged.
+    /// Takes the note away: the commit stands, or index and files are as before. Whatever else ends the way leaves the
+    /// note to the next writer, as a kill does.
+    pub(super) fn end(self) {
         drop(files::remove(&self.path));
     }
 }
